@@ -4,9 +4,11 @@ starts fast.
 Its one argument is JSON, or `@` and the file with it: `tools` by name, each with `description`, `schema`,
 `annotations`, `more` (further members), and what a call does: `text`, `content`, `structured`, `error`,
 `steps` of progress, `adds` (a tool that appears, announced before the result), `asks` (an elicitation), `env`
-(a variable whose value is told), `sleep_s`. Beside them: `silent` (answers nothing), `exit` (a code, at
+(a variable whose value is told), `sleep_s`, `logs` (a file that
+its arguments are appended to). Beside them: `silent` (answers nothing), `exit` (a code, at
 once), `slow_s`, `noise` (lines before the first frame), `lingers` (does not end with its input), `forks`,
-`resources` (texts by URI), `prompts`, `instructions`, `stderr_mb`, `writes` (a file that it tries to make),
+`resources` (texts by URI), `prompts` (names, or by name an `entry` and `messages`), `completes` (values of
+arguments), `instructions`, `stderr_mb`, `writes` (a file that it tries to make),
 `redirect` and `heard` (HTTP: where to, and a file for headers), `note` (a file that each start appends its
 process id to), `port_file` (serve HTTP, and write the port there), `wants` (headers that have to be sent).
 """
@@ -47,6 +49,9 @@ def called(params, tell):
     tool = TOOLS.get(name)
     if tool is None:
         return {"content": [{"type": "text", "text": f"no tool {name}"}], "isError": True}
+    if "logs" in tool:
+        with open(tool["logs"], "a", encoding="utf-8") as file:
+            file.write(json.dumps(params.get("arguments", {})) + "\n")
     token = params.get("_meta", {}).get("progressToken")
     for step in range(tool.get("steps", 0)):
         update = {
@@ -63,6 +68,9 @@ def called(params, tell):
             TOOLS[more] = tool["adds"][more]
         for _ in range(tool.get("tells", 1)):
             tell({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+    if "prompts" in tool:
+        WHAT["prompts"] = tool["prompts"]
+        tell({"jsonrpc": "2.0", "method": "notifications/prompts/list_changed"})
     if "drops" in tool:
         TOOLS.pop(tool["drops"], None)
         tell({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
@@ -79,6 +87,17 @@ def called(params, tell):
     return result
 
 
+def filled(prompt, arguments):
+    """The messages of a prompt, `{name}` in a text being an argument."""
+    messages = []
+    for message in prompt["messages"]:
+        content = dict(message["content"])
+        for name, value in arguments.items():
+            content["text"] = content.get("text", "").replace("{" + name + "}", value)
+        messages.append({"role": message["role"], "content": content})
+    return {"description": prompt.get("entry", {}).get("description", ""), "messages": messages}
+
+
 ANSWERS = {}
 
 
@@ -88,7 +107,9 @@ def answer(method, params, tell):
         if "resources" in WHAT:
             capabilities["resources"] = {}
         if "prompts" in WHAT:
-            capabilities["prompts"] = {}
+            capabilities["prompts"] = {"listChanged": True}
+        if "completes" in WHAT:
+            capabilities["completions"] = {}
         return {
             "protocolVersion": params.get("protocolVersion", "2025-11-25"),
             "capabilities": capabilities,
@@ -107,7 +128,18 @@ def answer(method, params, tell):
         text = WHAT["resources"].get(params["uri"])
         return None if text is None else {"contents": [{"uri": params["uri"], "text": text}]}
     if method == "prompts/list":
-        return {"prompts": [{"name": name} for name in WHAT["prompts"]]}
+        more = WHAT["prompts"] if isinstance(WHAT["prompts"], dict) else {}
+        return {
+            "prompts": [{"name": name, **more.get(name, {}).get("entry", {})} for name in WHAT["prompts"]]
+        }
+    if method == "prompts/get":
+        prompt = WHAT["prompts"].get(params["name"])
+        return None if prompt is None else filled(prompt, params.get("arguments", {}))
+    if method == "completion/complete" and "completes" in WHAT:
+        begun = params["argument"]["value"]
+        known = params.get("context", {}).get("arguments", {})
+        values = [value for value in WHAT["completes"] if value.startswith(begun)]
+        return {"completion": {"values": [*values, *known.values()]}}
     if method == "ping":
         return {}
     return None

@@ -19,7 +19,7 @@ from starts_kit import run_command
 from caliban.cli.commands import COMMANDS, find_command
 from caliban.cli.invocation import Invocation
 from caliban.cli.parser import parse_command
-from caliban.commands.perms import _Judge
+from caliban.commands.perms.verdict import _Judge
 from caliban.early_signals import EarlySignals
 from caliban_permissions import Explanation
 

@@ -41,13 +41,17 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """One finished child. `cpu_s` is user and system time, its own children included."""
+    """One finished child. `cpu_s` is user and system time, its own children included.
+
+    `own_cpu_s` is that of its main thread alone, without its children; 0 where the system does not tell.
+    """
 
     exit_code: int
     spawned_ns: int
     wall_ms: float
     cpu_s: float
     peak_rss_mb: float
+    own_cpu_s: float = 0.0
     requests: tuple[Request, ...] = ()
     samples: tuple[Sample, ...] = ()
 
@@ -126,6 +130,7 @@ def run(command: Sequence[str], *, folder: Path, environment: Mapping[str, str],
         guard.start()
         if sample:
             threading.Thread(target=_sample, args=(process.pid, samples, ended), daemon=True).start()
+        own_cpu_s = _own_cpu_s(process.pid)
         _, status, usage = os.wait4(process.pid, 0)
         wall_ms = (time.monotonic_ns() - spawned_ns) / 1e6
         ended.set()
@@ -138,8 +143,20 @@ def run(command: Sequence[str], *, folder: Path, environment: Mapping[str, str],
         wall_ms=wall_ms,
         cpu_s=usage.ru_utime + usage.ru_stime,
         peak_rss_mb=peak_bytes / 1e6,
+        own_cpu_s=own_cpu_s,
         samples=tuple(samples),
     )
+
+
+def _own_cpu_s(pid: int) -> float:
+    """What the main thread of a child has used, once that has ended and before it is collected."""
+    if sys.platform != "linux":
+        return 0.0
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0
 
 
 def _sample(pid: int, samples: list[Sample], ended: threading.Event) -> None:

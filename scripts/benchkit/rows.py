@@ -8,7 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -68,15 +68,7 @@ class Place:
         if done.exit_code != 0:
             said = output.read_text(encoding="utf-8", errors="replace")[-2000:]
             sys.exit(f"bench: {' '.join(command)} ended with {done.exit_code}:\n{said}")
-        return Run(
-            exit_code=0,
-            spawned_ns=done.spawned_ns,
-            wall_ms=done.wall_ms,
-            cpu_s=done.cpu_s,
-            peak_rss_mb=done.peak_rss_mb,
-            requests=self.door.requests(name),
-            samples=done.samples,
-        )
+        return replace(done, requests=self.door.requests(name))
 
 
 @contextmanager
@@ -114,6 +106,7 @@ def start_figures(done: Run) -> Figures:
         "start to first request ms": done.first_request_ms,
         "wall ms": done.wall_ms,
         "CPU s": done.cpu_s,
+        "own CPU s": done.own_cpu_s,
         "peak RSS MB": done.peak_rss_mb,
         "exit tail ms": done.exit_tail_ms,
         "first request KB": done.requests[0].request_bytes / 1e3,

@@ -121,18 +121,23 @@ HEAVY = (
 """What costs milliseconds: importing a module of ours loads none, unless `HEAVY_AT_IMPORT` says so."""
 
 HEAVY_AT_IMPORT: Mapping[str, tuple[str, ...]] = {
+    "caliban_tui.keys.draftbuffer": ("asyncio", "prompt_toolkit"),
+    "caliban_tui.keys.vim": ("asyncio", "prompt_toolkit"),
+    "caliban_tui.keys.source": ("asyncio", "prompt_toolkit"),
     "caliban_tui.live": ("asyncio", "prompt_toolkit"),
 }
 """Module -> the heavy libraries that importing it may load."""
 
 LAZY_DOORS: Mapping[str, str] = {
     "caliban.__main__": "imports are made quick before there are any",
+    "caliban.import_cache": "patterns are served once something imports `re`",
     "caliban.entry": "looks at the arguments before it imports anything more",
     "caliban.about": "the version is told without the flags",
     "caliban.cli.help": "errors need more than help does",
+    "caliban.cli.parser": "argparse is loaded for what it alone may say",
     "caliban.stdio": "the version is told to a pipe without what a terminal needs",
     "caliban.main": "only the subcommand or face that was asked for is loaded",
-    "caliban.commands.perms": "files of calls are read where one is named",
+    "caliban.commands.perms.verdict": "files of calls are read where one is named",
     "caliban.compose.audit": "the log of decisions is loaded with the first of them",
     "caliban.compose.checkpoints": "what keeps files is loaded with the first call that changes some",
     "caliban.compose.agents": "files of agents are read where there are some",
@@ -141,17 +146,32 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.compose.spending": "providers are looked up where settings describe one of a session",
     "caliban.compose.costs": "prices are loaded once the first reply has come",
     "caliban.cli.dispatch": "a word that is no command is compared with them only then",
-    "caliban.commands.rewind": "a summary needs a model, and going back does not",
-    "caliban.commands.readiness": "routes are read where there may be some only",
+    "caliban.commands.rewind.back": "a summary needs a model, and going back does not",
+    "caliban.commands.doctor.readiness": "routes are read where there may be some only",
     "caliban.compose.toolnames": "tools are listed where somebody wrote a rule",
     "caliban.faces.encoders": "only the encoder of the format that was asked for is loaded",
     "caliban.faces.headless": "schemas and recordings are loaded where a flag asks for them",
     "caliban.compose.app": "what holds tools back, where there are any to be held back",
     "caliban.compose.parts": "what a model takes of images, where there are any",
-    "caliban.commands.doctor": "styles are looked at where one was chosen",
+    "caliban.commands.doctor.checks": "styles are looked at where one was chosen",
+    "caliban.compose.servers.handler": "how questions are answered, with the first of them",
+    "caliban_mcp.fleet": "the tools that wait and read, where a server is slow or has something to be read",
+    "caliban_mcp.tool": "how results are read, with the first of them",
     "caliban.compose.hooking.chosen": "plugins are loaded where there are some",
-    "caliban.compose.plugins": "the same",
+    "caliban.compose.plugins.run": "the same",
     "caliban.compose.slash": "the same",
+    "caliban.slash.context": "saved sessions are looked at where one goes on",
+    "caliban.slash.diagnostics": "checks are loaded with /doctor",
+    "caliban.slash.extensions": "what each of them lists is loaded with it",
+    "caliban.slash.further": "what runs lines of a command is loaded with the first that has some",
+    "caliban.slash.listed": "files of commands are read where there are some",
+    "caliban.slash.models": "stored keys are looked at by /logout",
+    "caliban.slash.permissions": "consents are looked at by /trust",
+    "caliban.slash.prompts": "a draft is written by /init",
+    "caliban.slash.registry": "words are completed once there is a menu",
+    "caliban.slash.screen": "themes are those of the terminal",
+    "caliban.slash.sessions": "prompts are looked for by /rewind",
+    "caliban.slash.words": "what completes a word is loaded with the command's menu",
     "caliban.compose.styles": "the same",
     "caliban.compose.extensions": "commands and styles are read where a prompt, or a setting, names one",
     "caliban.compose.opening": "the tool that waits for servers is vouched for where there may be some",
@@ -161,7 +181,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.compose.hooks": "hooks are loaded where settings have some",
     "caliban.compose.hooking.build": "models and addresses are asked where a hook wants it",
     "caliban.compose.host": "what hides the process is loaded with the first program that it starts",
-    "caliban.compose.memory": "memory is loaded where a quick look finds some",
+    "caliban.compose.memory.run": "memory is loaded where a quick look finds some",
     "caliban.compose.recorder": "where credentials are is looked up for paths that may be such a place",
     "caliban.compose.retention": "checkpoints are loaded where a session goes",
     "caliban.compose.permissions": "without rules the engine is made with the first call that is judged",
@@ -171,6 +191,8 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.compose.supplied": "routes of a project are looked for where there is such a file",
     "caliban.compose.surface": "what a person is shown takes more than a digest",
     "caliban.compose.tools": "what reaches the network is loaded with the first call that does",
+    "caliban.faces.asking": "what keeps rules is loaded with the first answer that lasts",
+    "caliban.faces.change": "edits are looked for where a question shows one",
     "caliban.faces.attachments": "files are opened where there are some to attach",
     "caliban.faces.commandfile": "rules are read where a command has some of its own",
     "caliban.faces.prompt": "files are attached for prompts with an @ only",
@@ -190,7 +212,9 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban_mcp_client.keeper": "what speaks HTTP is loaded where a server is at an address",
     "caliban_permissions.rules.url": "addresses are looked at with the first page that is fetched",
     "caliban_permissions.engine": "the shell grammar and its tables are loaded with the first command",
-    "caliban_tui.driver": "prompt-toolkit is loaded behind the first frame",
+    "caliban.faces.terminal": "the app is loaded beside the screen that it stands behind",
+    "caliban.faces.terminalhost": "what a person rarely types is loaded when it is typed",
+    "caliban_tui.editor": "prompt-toolkit is loaded behind the first frame",
     "caliban_tools_builtin.fs.file": "other names are looked for where a file has some",
     "caliban_provider.registry": "the words of an error are cleaned once there is one",
     "caliban_provider_anthropic.factory": "the facts of a provider are read without making one",
@@ -214,6 +238,7 @@ LAZY_DOORS: Mapping[str, str] = {
 """Modules that import ours inside functions -> why. Heavy third-party libraries need no row."""
 
 OUTSIDE_ENVIRONMENT: Mapping[str, str] = {
+    "caliban_tui.boot": "the first frame is drawn before there is anybody who could say what TERM is",
     "caliban_common.paths": "XDG_* and HOME say where a person's files are",
     "caliban_provider.plain_request": "HTTP_PROXY and the like, as every HTTP client reads them",
     "caliban_provider.registry": "`connect` spares embedders the look-up of keys and addresses",
@@ -239,6 +264,7 @@ PROGRAMS: Mapping[str, str] = {
 """Modules below the faces that are programs of their own: they read arguments and write output -> why."""
 
 WALLS: Mapping[str, str] = {
+    "caliban_tui.talk:Talk._guarded": "a fault of ours costs a person a prompt, not the conversation",
     "caliban.main:run": "the end of the program: a fault of ours is told in the format asked for",
     "caliban_provider.guarded:GuardedProvider._walled": "a provider of others: its fault is an error",
     "caliban.compose.provider:_make": "the making of a provider: its fault is an error that names it",
@@ -251,6 +277,7 @@ WALLS: Mapping[str, str] = {
     "caliban_agent_core.hooks:ask_hooks": "the call of hooks: those that fail object",
     "caliban_mcp_client.inbound:Inbound._tell": "a listener of the host: its fault is noted",
     "caliban_mcp_client.questions:QuestionDesk.answer": "the call of a handler: its fault is told",
+    "caliban.compose.servers.asked:AskedQuestion._by_person": "the call of a face: its fault is no answer",
     "caliban_hooks.configured:ConfiguredHooks._tell_only": "a hook beside the run: its fault is only told",
     "caliban_agent_core.reply:ModelCaller._stream": "the call of a provider: its fault ends the run in words",
     "caliban_agent_core.walled:walled": "the work of a tool: its fault is a result that the model reads",
@@ -367,6 +394,7 @@ SAME_NAMES: Mapping[str, str] = {}
 ERRORS_ELSEWHERE: Mapping[str, str] = {
     "caliban_agent_core.reply:ThinkingOverflow": "a signal within a turn, never seen outside",
     "caliban_permissions.rules.glob:GlobSyntaxError": "a signal to the reader of patterns, not seen outside",
+    "caliban.cli.flag:WrongValue": "words for argparse, and a sign to read again with it; never seen outside",
     "caliban_tools_builtin.fs.match:TooMany": "a signal within one edit, never seen outside",
 }
 """`module:Class` of an exception that lives outside its package's `errors.py` -> why."""

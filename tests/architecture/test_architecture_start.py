@@ -32,6 +32,7 @@ BEFORE_OPTIONS = ("msgspec", "caliban_common", "caliban_provider")
 """What values are made of: a text needs none."""
 
 NEVER_BEFORE_A_REQUEST = (
+    "argparse",
     "pydantic",
     "structlog",
     "prompt_toolkit",
@@ -144,7 +145,7 @@ def test_a_one_shot_run_loads_no_validation_library_and_no_terminal_library(tmp_
         )  # fmt: skip
     assert (run.returncode, run.stdout.strip()) == (0, "answered"), report(run)
     assert sorted(imported(run) & set(NEVER_BEFORE_A_REQUEST)) == []
-    unasked = ("caliban_hooks", "caliban.compose.hooking")
+    unasked = ("caliban_hooks", "caliban.compose.hooking", "caliban.cli.tables", "caliban.cli.help")
     assert sorted(name for name in imported(run) if name.startswith(unasked)) == []
 
 

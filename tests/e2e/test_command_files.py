@@ -58,12 +58,20 @@ def test_a_prompt_calls_a_file_by_its_name(cli, body, prompt, expected):
     assert not (cli.work / "made").exists()
 
 
-@pytest.mark.parametrize(
-    "prompt", ["/fixit", "/other x", "say /fix", "/fix.md", "/", "/../fix", "//fix", "/fix/x", "/FIX"]
-)
-def test_whatever_is_not_exactly_the_name_stays_text(cli, prompt):
+@pytest.mark.parametrize("prompt", ["say /fix", "/", "/../fix", "//fix", "/fix/x", "/etc", "/tmp is full"])
+def test_what_is_no_call_stays_text(cli, prompt):
     command(own(cli), "fix", "Fix it.")
     assert sent(cli, prompt)[0] == prompt.strip()
+
+
+@pytest.mark.parametrize("prompt", ["/fixi", "/FIXE x", "/fix-1"])
+def test_a_call_of_nothing_that_is_known_is_refused_with_what_is_near(cli, prompt):
+    command(own(cli), "fix", "Fix it.")
+    done = cli.run("-p", prompt)
+    assert (done.code, len(cli.server.requests)) == (64, 0)
+    assert f"there is no command {prompt.split()[0]}" in done.err and "did you mean fix?" in done.err
+    assert sent(cli, prompt, "--no-commands")[0] == prompt
+    assert sent(cli, "/FIX")[0] == "Fix it."
 
 
 def test_flags_and_pipes_leave_it_text(cli):
@@ -181,11 +189,12 @@ def test_a_flag_says_more_than_the_model_of_a_command(cli):
     assert "is a name that is not known here" in sent(cli, "/b")[1]
 
 
-def test_a_name_of_the_terminal_interface_is_told(cli):
-    command(own(cli), "review", "Review it.")
-    text, said = sent(cli, "/review")
-    assert text == "Review it."
-    assert "the terminal interface has a command of its own of this name" in said
+def test_a_built_in_command_keeps_its_name_and_the_file_is_told(cli):
+    command(own(cli), "cost", "Cost it.")
+    done = cli.run("-p", "/cost")
+    assert (done.code, len(cli.server.requests)) == (0, 0)
+    assert "cost.md) is left out: a built-in command has its name" in done.err
+    assert "/cost" in cli.run("skills").out and "[shadowed]" in cli.run("skills").out
 
 
 @pytest.mark.parametrize(
@@ -239,7 +248,8 @@ def test_links_and_odd_names_are_left_out_and_listed(cli):
     assert "user     /good" in done.out
     assert "link.md: it is a link to outside of" in done.err
     assert "a b.md: its name must be letters, digits, - and _" in done.err
-    assert sent(cli, "/link")[0] == "/link"
+    done = cli.run("-p", "/link")
+    assert (done.code, "there is no command /link" in done.err) == (64, True)
     shown = cli.run("skills", "show", "/good")
     assert "words" in shown.out and "Hi." in shown.out
     assert cli.run("skills", "show", "/god").code == 66

@@ -35,7 +35,7 @@ def asked(cli) -> str:
         (("sessions",), 0),
         (("--bare", "plugin", "list"), 64),
         (("--output-format", "json", "modles"), 64),
-        (("/compact",), 64),
+        (("/compact",), 1),
     ],
     ids=["f001-version", "version", "flag-of-a-run", "f001-doctr", "f001-sessions", "later", "json", "slash"],
 )

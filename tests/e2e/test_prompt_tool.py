@@ -423,7 +423,7 @@ def test_an_unchanged_input_with_a_secret_runs_with_the_secret(cli):
         (
             ("--permission-prompt-tool", "mcp__desk__ask"),
             78,
-            "to ask a tool of a server is not part of this version",
+            "this run has no MCP servers",
         ),
         (("--permission-prompt-tool", "desk"), 64, "nobody to be asked"),
         (("--permission-prompt-tool", "stdio"), 64, "asks in frames"),

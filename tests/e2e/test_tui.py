@@ -11,7 +11,7 @@ from caliban_provider_anthropic.testing import wire
 def test_a_prompt_is_typed_and_answered_and_stays_after_the_end(cli: Cli) -> None:
     cli.script(wire.exchange(wire.text("Hello, you.")))
     with on_screen(cli) as screen:
-        screen.wait(" · ")
+        screen.wait("/work")  # the status line
         screen.type("say hello")
         screen.wait("> say hello")
         screen.press("enter")

@@ -2,10 +2,12 @@
 
 import pytest
 
-from caliban.cli.commands import COMMANDS, Subcommand, find_command, shared
+from caliban.cli.commands import COMMANDS, find_command
 from caliban.cli.completion import SCRIPTS
 from caliban.cli.flag import switch
+from caliban.cli.groups import shared
 from caliban.cli.help import build_parser
+from caliban.cli.subcommand import Subcommand
 from caliban.main import run
 
 MODULE = """\

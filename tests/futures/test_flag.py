@@ -3,9 +3,10 @@
 import pytest
 
 from caliban.cli.completion import SCRIPTS
-from caliban.cli.flag import flag, positive
+from caliban.cli.environment import variables
+from caliban.cli.flag import Group, flag, positive
 from caliban.cli.groups import GROUPS
-from caliban.cli.help import build_parser, variables
+from caliban.cli.help import build_parser
 from caliban.cli.parser import parse
 from caliban.errors import UsageError
 
@@ -15,7 +16,7 @@ ROW = flag("--most", variable="CALIBAN_MOST", dest="max_turns", type=positive, m
 def with_row(group):
     """The group of the model with another row, which says what `--max-turns` says."""
     kept = tuple(row for row in group.flags if row.field != ROW.field)
-    return group._replace(flags=(*kept, ROW)) if group.name == "model" else group
+    return Group(group.name, group.title, (*kept, ROW)) if group.name == "model" else group
 
 
 WITH_ROW = tuple(map(with_row, GROUPS))

@@ -6,14 +6,18 @@ import subprocess
 import msgspec
 import pytest
 from hang_guard import HANG_S
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from caliban.cli.commands import COMMANDS, LATER_COMMANDS, SHELLS, find_command
+from caliban.cli.commands import COMMANDS, LATER_COMMANDS, every_command, find_command
 from caliban.cli.completion import SCRIPTS
 from caliban.cli.formats import OUTPUT_FORMATS, output_format
 from caliban.cli.groups import GROUPS, LATER_FLAGS
 from caliban.cli.help import EXITS, build_parser, command_parser
 from caliban.cli.options import Options, OutputOptions
 from caliban.cli.parser import parse, parse_command
+from caliban.cli.plain import plain_values
+from caliban.cli.tables.general import SHELLS
 from caliban.errors import UsageError
 from caliban_headless import exit_codes
 from caliban_model_router import PURPOSES
@@ -79,6 +83,68 @@ def test_the_choices_of_router_debug_are_those_of_the_router():
 def test_the_codes_of_help_are_those_of_the_face():
     codes = {value for name, value in vars(exit_codes).items() if name.isupper() and isinstance(value, int)}
     assert set(EXITS) == codes
+
+
+def test_the_name_of_each_command_is_that_of_its_row():
+    assert tuple(row.name for row in COMMANDS) == COMMANDS.names
+    assert [COMMANDS.find(name) for name in COMMANDS.names] == list(COMMANDS[:])
+    assert COMMANDS[-1] == COMMANDS.find("version")
+    assert COMMANDS.find("nobody") is None
+
+
+def test_a_flag_takes_a_value_in_commands_where_it_does_in_runs():
+    of_runs = {name: row.takes_value for group in GROUPS for row in group.flags for name in row.spellings}
+    rows = [row for command in every_command() for row in command.flags if not row.is_positional]
+    assert [
+        row for row in rows for name in row.names if of_runs.get(name, row.takes_value) != row.takes_value
+    ] == []
+
+
+PIECES = st.one_of(
+    st.sampled_from([name for group in GROUPS for row in group.flags for name in row.spellings]),
+    st.sampled_from(
+        [
+            "hi",
+            "-",
+            "--",
+            "",
+            "-5",
+            "5",
+            "0.5",
+            "text",
+            "stream-json",
+            "two words",
+            "-two words",
+            "-cp",
+            "-phi",
+            "-x",
+        ]
+    ),
+    st.sampled_from(["=", "=1", "=hi", "=--", "=-x", "=text"]).flatmap(
+        lambda end: st.sampled_from(["--print", "-p", "--model", "--max-turns", "--quiet", "--sandbox"]).map(
+            lambda name: name + end
+        )
+    ),
+    st.text(max_size=3),
+)
+
+
+@given(st.lists(PIECES, max_size=6))
+@example(
+    ["-p", "--model", "m", "say", "--allow", "a", "--allow=b", "--no-restrict-paths", "--max-turns", "3"]
+)
+@example(["-p", "hello", "--output-format", "json"])
+def test_plain_arguments_mean_what_argparse_makes_of_them(arguments):
+    found = plain_values(arguments, GROUPS)
+    if found is not None:
+        assert found == vars(build_parser().parse_args(arguments))
+
+
+def test_the_arguments_of_usual_runs_are_plain():
+    for arguments in (["-p", "hi"], ["-p", "hi", "--model=m", "--allow", "Read", "-c"], ["hi"], ["-p"], []):
+        assert plain_values(arguments, GROUPS) is not None
+    for arguments in (["-h"], ["hi", "you"], ["--model"], ["--max-turns", "x"], ["--output-format", "x"]):
+        assert plain_values(arguments, GROUPS) is None
 
 
 @pytest.mark.parametrize(

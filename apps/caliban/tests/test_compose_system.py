@@ -8,7 +8,7 @@ import pytest
 
 from caliban.cli.options import SystemOptions
 from caliban.compose.context import ROWS, ContextInputs, ContextPiece, ContextRow, context_pieces
-from caliban.compose.memory import RunMemory
+from caliban.compose.memory.run import RunMemory
 from caliban.compose.system import build_system, is_default
 from caliban_common.message import Message, assistant, system, user
 
@@ -63,7 +63,7 @@ def test_no_system_prompt_is_none() -> None:
 
 def test_another_piece_is_a_row_and_gives_way_to_a_prompt_of_ones_own() -> None:
     style = ContextPiece(kind="style", source="s", text='<output-style name="s">\nx\n</output-style>')
-    rows = (ContextRow("style", lambda inputs: (style,)), *ROWS)
+    rows = (ContextRow(kind="style", make=lambda inputs: (style,)), *ROWS)
     with_it = built(SystemOptions(), rows=rows)
     assert with_it is not None and with_it.text.startswith("<output-style")
     assert is_default((with_it, user("hi")))

@@ -8,8 +8,8 @@ import pytest
 
 from caliban.cli.commands import COMMANDS, LATER_COMMANDS, find_command
 from caliban.cli.dispatch import is_slash_command
+from caliban.cli.environment import variables
 from caliban.cli.groups import GROUPS, LATER_FLAGS
-from caliban.cli.help import variables
 from caliban.cli.parser import parse
 from caliban.cli.variables import IDLE_VARIABLES, INNER_VARIABLES, LATER_VARIABLES, about_variables
 from caliban.compose.catalog import BUILTIN, EXTRAS
@@ -95,10 +95,9 @@ def test_a_command_of_the_guide_is_run_or_refused_whatever_stands_before_it(befo
 
 
 @pytest.mark.parametrize("name", SLASH_COMMANDS)
-def test_a_slash_command_is_no_prompt(name):
-    assert is_slash_command(f"/{name}")
-    with pytest.raises(UsageError, match=f"/{name} is a command of the terminal interface"):
-        parse([f"/{name}"], {})
+def test_a_slash_command_of_the_guide_is_a_row(name):
+    assert is_slash_command(f"/{name}") and not is_slash_command(name)
+    assert parse([f"/{name}"], {}).prompt.prompt == f"/{name}"
 
 
 @pytest.mark.parametrize("name", VARIABLES)

@@ -82,6 +82,20 @@ def test_a_file_that_has_all_is_not_written_again(site: Site) -> None:
     assert (site.place.stat().st_ino, site.place.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
+def test_patterns_of_modules_are_compiled_by_the_first_starts_only(site: Site) -> None:
+    for number in range(20):
+        site.write(
+            f"m{number}", f"__import__('re').compile('[ab]{{{number}}}').match('{'a' * number}') and 1"
+        )
+    asked = "print(cache._patterns and cache._patterns.missed)"
+    assert site.run(asked)[1].endswith("None\n")
+    assert site.run(asked)[1].endswith("20\n")
+    before = site.place.stat().st_ino
+    count, words = site.run(asked)
+    assert (count, words.startswith("1 1 "), words.endswith("0\n")) == (23, True, True)
+    assert site.place.stat().st_ino == before
+
+
 def test_a_module_that_has_changed_is_loaded_as_it_is_now(site: Site) -> None:
     site.run()
     site.write("m0", 22)

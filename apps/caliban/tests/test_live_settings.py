@@ -12,7 +12,7 @@ import pytest
 
 from caliban.cli.options import Options, WorkspaceOptions
 from caliban.compose.app import App, open_app
-from caliban.compose.pluginpolicy import trust_message
+from caliban.compose.plugins.policy import trust_message
 from caliban.compose.sessionstore import cleanup_days
 from caliban_common.tool import ToolSpec
 from caliban_settings import SCHEMA

@@ -7,9 +7,9 @@ import pytest
 from caliban_common.remedy import Remedy
 from caliban_common.stop import Stop
 from caliban_drive import Notice
+from caliban_drive.remedies import advice, result_advice
 from caliban_drive.result import PromptResult
 from caliban_headless.notices import show_notice
-from caliban_headless.remedies import advice, result_advice
 
 
 def test_a_hint_without_a_remedy_stays_as_it_is():

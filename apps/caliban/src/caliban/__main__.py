@@ -14,12 +14,21 @@ from caliban.stdio import hold_standard_descriptors
 def main() -> None:
     """Run the command line and leave the process with its exit code."""
     hold_standard_descriptors()  # before any file is opened, or it would get the number of a closed stream
-    cache = import_cache()
-    if cache is not None:
-        cache.install()
-    from caliban.entry import enter
+    first = None
+    if len(sys.argv) == 1:
+        from caliban_tui.boot import first_frame
 
-    enter(None if cache is None else cache.update)
+        first = first_frame()
+    try:
+        cache = import_cache()
+        if cache is not None:
+            cache.install()
+        from caliban.entry import enter
+
+        enter(None if cache is None else cache.update, first)
+    finally:
+        if first is not None:
+            first.restore()
 
 
 if __name__ == "__main__":

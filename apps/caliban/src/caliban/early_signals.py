@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
 from types import FrameType
 
 from caliban.last_words import OutputState, cancelled_words
@@ -18,12 +19,14 @@ SECOND_INTERRUPT = 130
 class EarlySignals:
     """The signals that came so far. One that comes again ends the process at once, with a result.
 
-    `format_name` is the format that was asked for, `state` what is written already.
+    `format_name` is the format that was asked for, `state` what is written already. `before_end` gives back
+    what the process holds of the terminal.
     """
 
     def __init__(self, format_name: str | None = None) -> None:
         self.numbers: list[int] = []
         self.state = OutputState()
+        self.before_end: Callable[[], None] | None = None
         self._format_name = format_name
         self._listens = False
         self._raises = False
@@ -52,6 +55,8 @@ class EarlySignals:
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if number in self.numbers:
+            if self.before_end is not None:
+                self.before_end()
             try:
                 os.write(1, cancelled_words(self._format_name, self.state))
             except OSError:

@@ -6,21 +6,29 @@ import errno
 import os
 import sys
 from collections.abc import Callable
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from caliban.early_signals import EarlySignals
 from caliban.last_words import SHORT_OF_FILES, failed_words, wanted_format
 from caliban.stdio import complain, write_out
 
+if TYPE_CHECKING:
+    from caliban_tui.boot import FirstFrame
+
 ASCII = ("ascii", "us-ascii", "ansi_x3.4-1968")
 ABOUT = frozenset(("-V", "--version", "-h", "--help"))
 
 
-def enter(at_end: Callable[[], None] | None = None) -> NoReturn:
-    """Run the command line and leave the process with its exit code; after a success call `at_end` first."""
+def enter(at_end: Callable[[], None] | None = None, first: FirstFrame | None = None) -> NoReturn:
+    """Run the command line and leave the process with its exit code; after a success call `at_end` first.
+
+    `first` stands on the terminal already: it is handed on, or given back before anything is said.
+    """
     arguments = sys.argv[1:]
     flags = arguments[: arguments.index("--")] if "--" in arguments else arguments
     signals = EarlySignals(wanted_format(arguments))
+    if first is not None:
+        signals.before_end = first.restore
     try:
         if flags == ["help"] or ABOUT.intersection(flags):
             from caliban.about import about
@@ -31,8 +39,10 @@ def enter(at_end: Callable[[], None] | None = None) -> NoReturn:
         if sys.getfilesystemencoding() in ASCII:
             _start_again_in_utf8()
         signals.listen()
-        _leave(_run(arguments, signals), at_end)
+        _leave(_run(arguments, signals, first), at_end)
     except (ImportError, OSError) as error:
+        if first is not None:
+            first.restore()
         if not isinstance(error, ImportError) and error.errno not in (errno.EMFILE, errno.ENFILE):
             raise
         write_out(failed_words(wanted_format(arguments), signals.state))
@@ -40,7 +50,7 @@ def enter(at_end: Callable[[], None] | None = None) -> NoReturn:
         _leave(1)
 
 
-def _run(arguments: list[str], signals: EarlySignals) -> int:
+def _run(arguments: list[str], signals: EarlySignals, first: FirstFrame | None) -> int:
     import gc
 
     if not os.environ.get("CALIBAN_DEBUG"):
@@ -48,7 +58,7 @@ def _run(arguments: list[str], signals: EarlySignals) -> int:
     gc.disable()  # nothing of what is imported ever becomes garbage; a run that begins turns it on again
     from caliban.main import run
 
-    return run(arguments, signals)
+    return run(arguments, signals, first=first)
 
 
 def _say_nothing(unraisable: object) -> None:

@@ -18,9 +18,11 @@ from _imp import source_hash
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from types import CodeType, ModuleType
     from typing import TypeAlias
+
+    from caliban.compiled_patterns import CompiledPatterns
 
     Entry: TypeAlias = tuple[str, str, str, bool, int, int, int, int]
     """Source, its folder, its `.pyc`, whether it is a package, time (ns), size, offset, length (bytes)."""
@@ -28,14 +30,19 @@ if TYPE_CHECKING:
 NAME = "start"
 """What the file is called, before the tag of the interpreter."""
 
-LAYOUT = 1
+LAYOUT = 2
+PATTERNS = "re patterns"
+"""Where the index has compiled patterns: no module can be called so. It is as fresh as what compiled them."""
+
+COMPILER = "re._compiler"
 MAX_INDEX_BYTES = 8 << 20
 PYC_HEADER_BYTES = 16
 FEW_FILES = 64
 """With fewer open files allowed, none is spent on this."""
 
 FEW = 16
-"""That many modules, or a twentieth of all, may come from elsewhere before the file is written anew."""
+"""That many modules, or a twentieth of all, may come from elsewhere before the file is written anew; and that
+many patterns."""
 
 
 class ImportCache:
@@ -46,6 +53,7 @@ class ImportCache:
         self._owner = owner
         self._entries: dict[str, Entry] = {}
         self._descriptor = -1
+        self._patterns: CompiledPatterns | None = None
 
     def install(self) -> None:
         """Let modules come from the file, where there is one that fits; nothing of it ever raises."""
@@ -55,6 +63,8 @@ class ImportCache:
             self._entries = {}
         if self._entries:
             sys.meta_path.insert(0, self)
+            if COMPILER in sys.modules:
+                self.serve_patterns(sys.modules[COMPILER])
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -69,6 +79,8 @@ class ImportCache:
         if not _is_fresh(entry):
             return None
         loader = CachedLoader(name, source, self._descriptor, offset, length)
+        if name == COMPILER:
+            loader.is_loaded = self.serve_patterns
         spec = ModuleSpec(name, loader, origin=source)
         spec.has_location = True
         spec.cached = pyc
@@ -76,13 +88,26 @@ class ImportCache:
             spec.submodule_search_locations = [folder]
         return spec
 
+    def serve_patterns(self, compiler: ModuleType) -> None:
+        """Give `re._compiler` what the file has of compiled patterns."""
+        from caliban.compiled_patterns import CompiledPatterns
+
+        entry, data = self._entries.get(PATTERNS), b""
+        if entry is not None and _is_fresh(entry):
+            try:
+                data = os.pread(self._descriptor, entry[7], entry[6])
+            except OSError:
+                pass
+        self._patterns = CompiledPatterns(compiler, data)
+
     def update(self) -> None:
         """Write the file anew where much of what is loaded came from elsewhere; nothing of it ever raises."""
         if sys.flags.dont_write_bytecode or not os.access(os.path.dirname(self._place), os.W_OK):
             return
         specs = [spec for spec in map(_spec, list(sys.modules.values())) if spec is not None]
         others = [spec for spec in specs if not isinstance(spec.loader, CachedLoader)]
-        if len(others) <= max(FEW, len(specs) // 20):
+        missed = 0 if self._patterns is None else self._patterns.missed
+        if len(others) <= max(FEW, len(specs) // 20) and missed <= FEW:
             return
         try:
             self._write(specs)
@@ -112,8 +137,10 @@ class ImportCache:
             if (code := _compiled(spec)) is not None:
                 found[spec.name] = code
         for name, entry in self._entries.items():
-            if name not in found and _is_fresh(entry):
+            if name not in found and name != PATTERNS and _is_fresh(entry):
                 found[name] = (entry[:6], os.pread(self._descriptor, entry[7], entry[6]))
+        if COMPILER in found and self._patterns is not None:
+            found[PATTERNS] = found[COMPILER][0], self._patterns.packed()
         index, codes = _packed(found)
         temporary = f"{self._place}.{os.getpid()}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -134,6 +161,13 @@ class CachedLoader(SourceFileLoader):
     def __init__(self, name: str, path: str, descriptor: int, offset: int, length: int) -> None:
         super().__init__(name, path)
         self._descriptor, self._offset, self._length = descriptor, offset, length
+        self.is_loaded: Callable[[ModuleType], None] | None = None
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run its code, and tell whoever waits for that."""
+        super().exec_module(module)
+        if self.is_loaded is not None:
+            self.is_loaded(module)
 
     def get_code(self, fullname: str) -> CodeType | None:
         """The code as the file has it; as ever where that cannot be read."""

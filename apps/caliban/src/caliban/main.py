@@ -7,10 +7,10 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from caliban.cli.commands import COMMANDS, Subcommand, find_command
+from caliban.cli.commands import COMMANDS, find_command
 from caliban.cli.formats import output_format
-from caliban.cli.help import command_parser
 from caliban.cli.invocation import Invocation
 from caliban.cli.options import Options
 from caliban.cli.parser import parse, parse_command
@@ -20,6 +20,10 @@ from caliban.last_words import OutputState, cancelled_words, wanted_format
 from caliban.stdio import can_be_written, complain, keep_stdout, write_out
 from caliban_common.errors import CalibanError
 
+if TYPE_CHECKING:
+    from caliban.cli.subcommand import Subcommand
+    from caliban_tui.boot import FirstFrame
+
 SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT)
 
 
@@ -27,17 +31,20 @@ def run(
     arguments: Sequence[str],
     signals: EarlySignals | None = None,
     commands: Sequence[Subcommand] = COMMANDS,
+    *,
+    first: FirstFrame | None = None,
 ) -> int:
     """Do what `arguments` say; the exit code. No error of ours or of the environment gets past this.
 
-    `signals` holds the signals that came before a run could be cancelled.
+    `signals` holds the signals that came before a run could be cancelled. `first` is on the screen already;
+    the terminal is given back before an error is told.
     """
     _make_streams_utf8()
     signals = signals or EarlySignals(wanted_format(arguments))
     if os.environ.get("CALIBAN_DEBUG"):
         _show_faults()
     try:
-        return _dispatch(arguments, signals, commands)
+        return _dispatch(arguments, signals, commands, first)
     except KeyboardInterrupt:
         return write_out(cancelled_words(wanted_format(arguments), signals.state)) or 130
     except BrokenPipeError:
@@ -90,7 +97,7 @@ def report(error: CalibanError, format_name: str | None, state: OutputState) -> 
     code = exit_code(error)
     hint = error.hint
     if error.remedy is not None:
-        from caliban_headless.remedies import advice
+        from caliban_drive.remedies import advice
 
         hint = advice(hint, error.remedy)
     row = output_format(format_name)
@@ -113,15 +120,24 @@ def _here() -> str:
         return ""
 
 
-def _dispatch(arguments: Sequence[str], signals: EarlySignals, commands: Sequence[Subcommand]) -> int:
-    called = find_command(arguments, commands)
-    if called is not None:
-        return _run_command(*called, signals)
-    options = parse(arguments, os.environ)
-    if _at_terminal(options):
-        from caliban.faces.terminal import converse
+def _dispatch(
+    arguments: Sequence[str],
+    signals: EarlySignals,
+    commands: Sequence[Subcommand],
+    first: FirstFrame | None = None,
+) -> int:
+    try:
+        called = find_command(arguments, commands)
+        if called is not None:
+            return _run_command(*called, signals)
+        options = parse(arguments, os.environ)
+        if _at_terminal(options):
+            from caliban.faces.terminal import converse
 
-        return converse(options, signals)
+            return converse(options, signals, first)
+    finally:
+        if first is not None:
+            first.restore()
     if not can_be_written(1):
         complain("caliban: standard output cannot be written: it is closed; nothing was asked\n")
         return 1
@@ -134,6 +150,8 @@ def _dispatch(arguments: Sequence[str], signals: EarlySignals, commands: Sequenc
 def _run_command(command: Subcommand, arguments: Sequence[str], signals: EarlySignals) -> int:
     asks_help = arguments == ["help"] or not {"-h", "--help"}.isdisjoint(arguments)
     if asks_help or (command.needs_words and not arguments):
+        from caliban.cli.help import command_parser
+
         return write_out(command_parser(command).format_help().encode())
     options, values = parse_command(command, arguments, os.environ)
     keep_stdout()
@@ -151,6 +169,11 @@ def _at_terminal(options: Options) -> bool:
     if not here and options.output.no_auto_print:
         raise UsageError(
             "--no-auto-print wants the terminal interface, and there is no terminal on both ends",
+            hint='leave it out, or give a prompt: caliban -p "…"',
+        )
+    if here and options.permissions.permission_prompt_tool is not None:
+        raise UsageError(
+            "--permission-prompt-tool is for runs without a person: at a terminal you are asked yourself",
             hint='leave it out, or give a prompt: caliban -p "…"',
         )
     return here

@@ -105,6 +105,11 @@ class Agent:
         """Close the provider."""
         await self.provider.aclose()
 
+    def use_model(self, provider: Provider, model: str, compactor: Compactor | None = None) -> None:
+        """Ask `model` of `provider` from the next run on; a run at work goes on as it began."""
+        self.provider, self.model, self.compactor = provider, model, compactor
+        self._learned = Learned()
+
     @property
     def tools(self) -> ToolSource:
         """Where its tools come from."""

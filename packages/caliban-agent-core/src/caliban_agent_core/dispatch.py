@@ -57,7 +57,7 @@ class Passed(Struct, frozen=True, kw_only=True):
 class CallEnding(Struct, frozen=True, kw_only=True):
     """How a call came to its result; `context` is what hooks want the model to read beside it.
 
-    `ran` is the call as it ran, where that is another than the model's.
+    `ran` is the call as it ran, where that is another than the model's; `server` is that of its tool.
     """
 
     outcome: Outcome = "ran"
@@ -65,6 +65,7 @@ class CallEnding(Struct, frozen=True, kw_only=True):
     duration_ms: float = 0.0
     context: str = ""
     ran: ToolUseBlock | None = None
+    server: str = ""
 
 
 INVALID = CallEnding(outcome="invalid")
@@ -321,19 +322,20 @@ class Dispatcher:
         if not output.is_error:
             work.edited = work.edited or item.tool.spec.kind == "edit"
             work.changed = work.changed or item.tool.spec.kind != "read"
-        ending = CallEnding(outcome=outcome, duration_ms=elapsed_ms, context=item.context, ran=item.call)
+        told = CallEnding(context=item.context, ran=item.call, server=item.tool.spec.server)
+        ending = replace(told, outcome=outcome, duration_ms=elapsed_ms)
         await self._finish(item.place, output, work, ending)
 
     async def _finish(self, place: int, output: ToolOutput, work: ToolBatch, ending: CallEnding) -> None:
         call = work.calls[place]
         output = self._masked(output)
-        result = work.results[place] = self._result(call, output, ending.context)
+        result = work.results[place] = self._result(call, output, ending)
         verdict, more = await self._told(call, result, work.turn, ending)
         if verdict.updated_output is not None:
             output = self._masked(replace(output, content=verdict.updated_output))
         if verdict.updated_output is not None or more:
             context = "\n".join(filter(None, (ending.context, more)))
-            result = work.results[place] = self._result(call, output, context)
+            result = work.results[place] = self._result(call, output, replace(ending, context=context))
         await self._state.emit(
             ToolCallEnd(
                 turn=work.turn,
@@ -358,13 +360,13 @@ class Dispatcher:
             ending.ran or call, result, turn, duration_ms=ending.duration_ms, interrupted=is_cut
         )
 
-    def _result(self, call: ToolUseBlock, output: ToolOutput, context: str) -> ToolResultBlock:
-        """What the model reads: `output` within its cap, and `context` after it."""
+    def _result(self, call: ToolUseBlock, output: ToolOutput, ending: CallEnding) -> ToolResultBlock:
+        """What the model reads: `output` within its cap, and the context of `ending` after it."""
         options = self._options
-        context = context if options.masker is None else options.masker.text(context)
+        context = ending.context if options.masker is None else options.masker.text(ending.context)
         capped = cap_output(
             output,
-            cap_chars=options.tool_result_cap_chars,
+            cap_chars=options.cap_of(ending.server),
             directory=options.overflow_dir,
             session_id=options.session_id,
             tool_use_id=call.id,

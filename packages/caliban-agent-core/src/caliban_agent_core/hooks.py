@@ -28,6 +28,8 @@ from caliban_common.hook import (
     PreCompact,
     PreToolUse,
     PreTurn,
+    QuestionAnswered,
+    QuestionAsked,
     RunStop,
     SessionEnd,
     SessionStart,
@@ -284,6 +286,8 @@ def _shown(event: HookEvent) -> dict[str, Any]:
             return {"matcher": event.cause, "path": event.path}
         case FileChanged():
             return {"matcher": event.change, "path": event.path}
+        case QuestionAsked() | QuestionAnswered():
+            return {"matcher": event.server}
         case _:
             return _shown_of_session(event)
 

@@ -27,8 +27,9 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     serial. A cap, threshold or nudge of 0 is off; `auto_compact_threshold` is a share of the window, `None`
     is off. `no_edit_nudge_turns` counts only where a tool of kind `edit` is offered. `overflow_dir` receives
     results longer than `tool_result_cap_chars`, unless `keeps_overflow` is false: then they are named by
-    their place and not written. A conversation shorter than `min_cache_tokens` gets no marker
-    of the prompt cache of its own. `agent` is the name under which tools speak of this agent; empty is the
+    their place and not written. `server_result_cap_chars` is that cap for tools of servers, where it is
+    another one. A conversation shorter than `min_cache_tokens` gets no marker of the prompt cache of its own.
+    `agent` is the name under which tools speak of this agent; empty is the
     main one. `cwd` is the directory that hooks are told of. With `strict_media` a prompt with images or PDFs
     that the model is known not to take ends the run before anything is sent; without it, and always for older
     ones and those of tools, words take their
@@ -53,6 +54,7 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     recovery: RecoveryLimits = field(default_factory=RecoveryLimits)
     thinking_cap_chars: int = 262_144
     tool_result_cap_chars: int = 50_000
+    server_result_cap_chars: int | None = None
     overflow_dir: Path | None = None
     keeps_overflow: bool = True
     auto_compact_threshold: float | None = 0.75
@@ -63,3 +65,15 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     masker: Masker | None = None
     strict_media: bool = True
     timing: Timing = field(default_factory=Timing)
+
+    @property
+    def longest_result_chars(self) -> int:
+        """The cap of whichever tools may say most; 0 is no cap."""
+        caps = (self.tool_result_cap_chars, self.cap_of("server"))
+        return 0 if 0 in caps else max(caps)
+
+    def cap_of(self, server: str) -> int:
+        """The cap on what a tool of `server` says, empty for tools of no server."""
+        if server and self.server_result_cap_chars is not None:
+            return self.server_result_cap_chars
+        return self.tool_result_cap_chars

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from caliban_common.event import AgentEvent
 from caliban_common.tagged import Tagged
 
 
@@ -57,6 +58,10 @@ class SwitchSession(Tagged, frozen=True, kw_only=True, tag="switch_session"):
     fork: bool = False
 
 
+class ClearTranscript(Tagged, frozen=True, kw_only=True, tag="clear_transcript"):
+    """Take what was said off the screen; the conversation is empty already."""
+
+
 class SubmitPrompt(Tagged, frozen=True, kw_only=True, tag="submit_prompt"):
     """Send `text` as a prompt; `shown` is what a person reads in its place.
 
@@ -77,18 +82,21 @@ class RepeatPrompt(Tagged, frozen=True, kw_only=True, tag="repeat_prompt"):
 
 
 class OpenView(Tagged, frozen=True, kw_only=True, tag="open_view"):
-    """Show one of the face's own views, where it has one."""
+    """Show one of the face's own views in the place of the parts: these are for a face without it."""
 
     view: Literal["transcript", "rewind", "sessions", "tree", "help", "context", "permissions", "tasks"]
     argument: str = ""
 
 
 class UseScreen(Tagged, frozen=True, kw_only=True, tag="use_screen"):
-    """Change how the screen is used: its painter, its theme, its line editor; empty leaves as it is."""
+    """Change how the screen is used: its painter, its theme, its line editor; empty leaves as it is.
 
-    painter: Literal["", "inline", "full", "linear"] = ""
+    `other` is the other one of two: inline and full, emacs and vim.
+    """
+
+    painter: Literal["", "other", "inline", "full", "linear"] = ""
     theme: str = ""
-    editor: Literal["", "emacs", "vim"] = ""
+    editor: Literal["", "other", "emacs", "vim"] = ""
     detail: Literal["", "brief", "normal", "full"] = ""
 
 
@@ -105,16 +113,28 @@ class EditFile(Tagged, frozen=True, kw_only=True, tag="edit_file"):
 
 
 CommandEffect: TypeAlias = (
-    Quit | SwitchSession | SubmitPrompt | RepeatPrompt | OpenView | UseScreen | CopyText | EditFile
+    Quit
+    | SwitchSession
+    | ClearTranscript
+    | SubmitPrompt
+    | RepeatPrompt
+    | OpenView
+    | UseScreen
+    | CopyText
+    | EditFile
 )
 """What a face does next because of a command; one that cannot says so by name."""
 
 
 class CommandAnswer(Struct, frozen=True, kw_only=True):
-    """`parts` to show in order, then what the face does. A failure is raised, not answered."""
+    """`parts` to show in order, then what the face does. A failure is raised, not answered.
+
+    `events` are what happened to the conversation, for a face that shows those too.
+    """
 
     parts: tuple[AnswerPart, ...] = ()
     effect: CommandEffect | None = None
+    events: tuple[AgentEvent, ...] = ()
 
     @classmethod
     def of(cls, markdown: str, effect: CommandEffect | None = None) -> CommandAnswer:

@@ -35,6 +35,9 @@ Place: TypeAlias = Literal["idle", "running", "headless"]
 
 CommandSource: TypeAlias = Literal["built-in", "user", "project", "plugin", "skill", "server"]
 
+Use: TypeAlias = Literal["model", "session", "servers"]
+"""What a command cannot do without: somebody to ask, the saved session open for writing, servers of tools."""
+
 EVERYWHERE: Final[frozenset[Place]] = frozenset(["idle", "running", "headless"])
 BETWEEN_PROMPTS: Final[frozenset[Place]] = frozenset(["idle", "headless"])
 ON_SCREEN: Final[frozenset[Place]] = frozenset(["idle", "running"])
@@ -68,7 +71,8 @@ class SlashCommand(Struct, frozen=True, kw_only=True):
 
     `arguments` is the hint behind its name, such as `[id]`; `complete` gives words for the menu behind it.
     A `hidden` one is known and not listed. `later` says why a command of the guide is not built: calling it
-    says so.
+    says so. `uses` is what it needs of a run; one that `submits` answers with a prompt. `instead` is what to
+    do where there is no terminal interface.
     """
 
     name: str
@@ -81,6 +85,9 @@ class SlashCommand(Struct, frozen=True, kw_only=True):
     hidden: bool = False
     source: CommandSource = "built-in"
     later: str = ""
+    uses: frozenset[Use] = frozenset()
+    submits: bool = False
+    instead: str = ""
     complete: Callable[[str], tuple[str, ...]] | None = None
 
     def handler(self) -> Handler:

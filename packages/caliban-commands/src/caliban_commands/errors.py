@@ -3,6 +3,7 @@
 CommandError             a command cannot do what it was asked
 ├── UnknownCommand       no command has this name
 ├── CommandNotHere       the face, or a run at work, leaves no room for it
+├── CommandDenied        a hook objects
 └── BadArguments         the words behind its name are none that it takes
 """
 
@@ -21,6 +22,10 @@ class UnknownCommand(CommandError):
 
 class CommandNotHere(CommandError):
     """It does not run in this face, or not while a prompt is at work."""
+
+
+class CommandDenied(CommandError):
+    """A hook objects to it."""
 
 
 class BadArguments(CommandError):

@@ -235,6 +235,32 @@ class SubagentStop(Tagged, frozen=True, kw_only=True, tag="SubagentStop"):
     again: bool = False
 
 
+class QuestionAsked(Tagged, frozen=True, kw_only=True, tag="Elicitation"):
+    """The MCP server `server` asks a person, by a form (`schema`) or to open an address (`url`).
+
+    A hook may answer in the person's place; denied, the question is declined.
+    """
+
+    session_id: str
+    server: str
+    message: str
+    mode: Literal["form", "url"] = "form"
+    schema: Mapping[str, Any] | None = None
+    url: str = ""
+    elicitation_id: str = ""
+
+
+class QuestionAnswered(Tagged, frozen=True, kw_only=True, tag="ElicitationResult"):
+    """What a server asked has its answer, which it has not been told yet; denied, that is a no."""
+
+    session_id: str
+    server: str
+    action: Literal["accept", "decline", "cancel"]
+    content: Mapping[str, Any] | None = None
+    mode: Literal["form", "url"] = "form"
+    elicitation_id: str = ""
+
+
 class ConfigChange(Tagged, frozen=True, kw_only=True, tag="ConfigChange"):
     """The settings of one `source`, with its file, have changed while the session goes on."""
 
@@ -268,7 +294,16 @@ HookEvent: TypeAlias = (
     | SubagentStart
     | SubagentStop
     | ConfigChange
+    | QuestionAsked
+    | QuestionAnswered
 )
+
+
+class HookReply(Struct, frozen=True, kw_only=True):
+    """What a hook answers a server in a person's place; `content` are the values of a form."""
+
+    action: Literal["accept", "decline", "cancel"]
+    content: Mapping[str, Any] | None = None
 
 
 class HookVerdict(Struct, frozen=True, kw_only=True):
@@ -279,7 +314,8 @@ class HookVerdict(Struct, frozen=True, kw_only=True):
     call to a person, also one that the rules allow; no hook can allow what the rules do not. `updated_input`
     replaces the input of a `PreToolUse` before the rules judge it, `updated_output` what the model reads of a
     `PostToolUse` or a `PostToolUseFailure`.
-    `added_context` is told to the model; `stop` ends the run, for `reason`.
+    `added_context` is told to the model; `stop` ends the run, for `reason`. `reply` answers what a server
+    asks, or takes the place of the answer.
     """
 
     decision: HookDecision = "continue"
@@ -288,6 +324,7 @@ class HookVerdict(Struct, frozen=True, kw_only=True):
     updated_output: tuple[ResultPart, ...] | None = None
     added_context: str = ""
     stop: bool = False
+    reply: HookReply | None = None
 
     @property
     def denies(self) -> bool:

@@ -137,13 +137,9 @@ class Conversation:
 
     async def admit(self, prompt: Message) -> tuple[Message, ...] | Stop:
         """What enters the history for `prompt`: the hooks may add to it, or end it."""
-        if not self._is_open:
-            context = await self._ask(self._start)
-            if isinstance(context, Stop):
-                return context
-            self._context, self._is_open = context, True
-            for loaded in self.parts.instructions:
-                await self._ask(loaded)
+        ended = await self._begun()
+        if ended is not None:
+            return ended
         (command, args), self._called = self._called, ("", "")
         added = await self._ask(
             UserPromptSubmit(
@@ -154,6 +150,34 @@ class Conversation:
             return added
         context, self._context = self._context, ()
         return (*context, prompt, *added)
+
+    async def admit_command(self, command: str, args: str) -> Stop | None:
+        """Why hooks do not let a command of ours be done; what they would add is for prompts, and goes."""
+        if listening(self.agent.hooks) is None:
+            return None
+        ended = await self._begun()
+        if ended is not None:
+            return ended
+        line = f"/{command} {args}".rstrip()
+        event = UserPromptSubmit(session_id=self._start.session_id, prompt=line, command=command, args=args)
+        said = await self._ask(event)
+        return said if isinstance(said, Stop) else None
+
+    def announce(self, command: str, args: str) -> None:
+        """The next prompt is made of this command."""
+        self._called = (command, args)
+
+    async def _begun(self) -> Stop | None:
+        """Tell the hooks once that the session begins; what they say is kept for the first prompt."""
+        if self._is_open:
+            return None
+        context = await self._ask(self._start)
+        if isinstance(context, Stop):
+            return context
+        self._context, self._is_open = context, True
+        for loaded in self.parts.instructions:
+            await self._ask(loaded)
+        return None
 
     async def close(self, reason: str) -> None:
         """Tell the hooks of the end, and let go of the store; a failure is reported."""

@@ -44,6 +44,13 @@ class Reporter:
         listener = self._listeners[-1] if self._listeners else self._show
         listener(notice)
 
+    def tell(self, notice: Notice) -> bool:
+        """Report `notice` into the prompt that runs; false, and nothing is said, where none runs."""
+        if not self._listeners:
+            return False
+        self._listeners[-1](notice)
+        return True
+
     def listen(self, listener: Report) -> None:
         """From now on `listener` is told, until it leaves."""
         self._listeners.append(listener)

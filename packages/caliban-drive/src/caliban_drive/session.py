@@ -18,7 +18,9 @@ from caliban_common.event import HistoryReplaced, MessageAdded
 from caliban_common.history import close_open_calls, interrupted
 from caliban_common.hook import SessionStart
 from caliban_common.message import Message, ToolUseBlock
+from caliban_common.stop import Stop
 from caliban_common.text import plural
+from caliban_common.usage import Usage
 from caliban_drive.conversation import Conversation, SessionParts
 from caliban_drive.notice import Notice
 from caliban_drive.result import RunTotals
@@ -64,7 +66,7 @@ class Session:
         options = agent.options
         messages = cap_history(
             messages,
-            cap_chars=options.tool_result_cap_chars,
+            cap_chars=options.longest_result_chars,
             directory=options.overflow_dir,
             session_id=options.session_id,
         )
@@ -184,6 +186,34 @@ class Session:
     ) -> None:
         """Remember the list of tasks, or whether plan mode is on."""
         self._conversation.note(todos=todos, plan_mode=plan_mode)
+
+    async def admit_command(self, command: str, args: str) -> Stop | None:
+        """Tell the hooks that a person called a command of ours: why it is not to be done, or `None`."""
+        return await self._conversation.admit_command(command, args)
+
+    def announce_command(self, command: str, args: str) -> None:
+        """The next prompt is made of this command: hooks hear so."""
+        self._conversation.announce(command, args)
+
+    def clear(self) -> HistoryReplaced | None:
+        """Begin again behind the system prompt; `None` where nothing was said yet.
+
+        What was said stays in the store's archive. Not while a prompt is at work.
+        """
+        conversation = self._conversation
+        conversation.expect_idle()
+        whole = tuple(m for m in self.messages if m.role == "system" and not is_summary(m))
+        if len(whole) == len(self.messages):
+            return None
+        conversation.keep_pending(())
+        conversation.rewrite(whole)
+        event = HistoryReplaced(messages=whole, reason="the conversation was cleared")
+        conversation.record(event)
+        return event
+
+    def count(self, usage: Usage) -> None:
+        """Remember tokens that were spent for the session beside its runs."""
+        self._conversation.record_usage(usage)
 
     async def compact(self) -> Compacted:
         """Summarise the conversation now; the events say what came of it. Not while a prompt is at work."""

@@ -9,7 +9,7 @@ from typing import Final
 
 import anyio
 
-from caliban_headless.input import ByteSource, read_text
+from caliban_headless.stdin import ByteSource, read_text
 
 PATIENCE_S: Final = 3.0
 """How long the first byte of a pipe, or its end, is waited for."""

@@ -21,8 +21,8 @@ from caliban_common.event import (
 )
 from caliban_common.message import Block, DocumentBlock, ImageBlock, Message, ThinkingBlock
 from caliban_common.usage import Usage
+from caliban_drive.remedies import result_advice
 from caliban_drive.result import ModelUsage, PromptResult
-from caliban_headless.remedies import result_advice
 
 ERROR_CATEGORIES = frozenset({"overloaded", "rate_limit", "timeout", "network", "server_error"})
 
@@ -31,6 +31,7 @@ class Init(Struct, frozen=True, kw_only=True):
     """What the first frame says of a run. Models are `provider/model`, `prices_as_of` is a date.
 
     Each of `plugins` has name, version, source and path; `mcp_servers` has names, and how each is.
+    `slash_commands` are the names of commands that a prompt may call.
     """
 
     session_id: str
@@ -44,6 +45,7 @@ class Init(Struct, frozen=True, kw_only=True):
     prices_as_of: str | None = None
     plugins: tuple[Mapping[str, str], ...] = ()
     mcp_servers: tuple[tuple[str, str], ...] = ()
+    slash_commands: tuple[str, ...] = ()
 
 
 def init_frame(init: Init) -> dict[str, Any]:
@@ -57,6 +59,7 @@ def init_frame(init: Init) -> dict[str, Any]:
         "plugins": list(init.plugins),
         "settingSources": list(init.setting_sources),
         "mcp_servers": [{"name": name, "status": status} for name, status in init.mcp_servers],
+        "slash_commands": list(init.slash_commands),
         "bare_mode": init.bare,
         "cwd": init.cwd,
         "permission_mode": init.permission_mode,
@@ -100,6 +103,11 @@ def compact_frame(event: HistoryReplaced) -> dict[str, Any]:
     sizes = {"pre_tokens": event.tokens_before, "post_tokens": event.tokens_after}
     metadata = {"trigger": event.trigger, **sizes}
     return {"type": "system", "subtype": "compact_boundary", "compact_metadata": metadata}
+
+
+def local_frame(text: str) -> dict[str, Any]:
+    """`system/local_command_output`: what a command of ours shows; no model was asked for it."""
+    return {"type": "system", "subtype": "local_command_output", "content": text}
 
 
 def retry_frame(event: ApiRetry) -> dict[str, Any]:

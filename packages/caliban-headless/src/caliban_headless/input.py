@@ -13,9 +13,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, assert_never
 
 import anyio
+from anyio.abc import TaskGroup
 from msgspec import Struct
 
-from caliban_common.decoding import decode_text
 from caliban_common.errors import DataError
 from caliban_common.message import (
     Base64Source,
@@ -30,23 +30,25 @@ from caliban_common.tagged import Tagged
 from caliban_common.text import one_line
 from caliban_common.typed import typed
 from caliban_headless.errors import BadInput, HeadlessError, InputTooLarge, MissingInput
+from caliban_headless.local import LocalCommand
 from caliban_headless.stdin import Stdin
 
 if TYPE_CHECKING:
+    from caliban_common.event import Warned
     from caliban_headless.desk import HostDesk
-    from caliban_headless.requests import HostRequest, Serve
+    from caliban_headless.requests import Answered, HostRequest, Serve
     from caliban_images import MediaLimits
 
-MAX_TEXT_BYTES = 10 * 1024 * 1024
 MAX_FRAME_BYTES = 10 * 1024 * 1024
 SETTLE_S = 0.02
+NOTHING_SERVED: Final[Mapping[str, Serve]] = MappingProxyType({})
 _FORM: Final = 'a prompt is sent as {"type":"user","content":"…"}'
 
 
 class PromptSource(Protocol):
     """Gives prompts. `last` is whether none will come after those already given."""
 
-    async def next(self) -> Message | Operation | Resumption | HostRequest | None:
+    async def next(self) -> Message | Operation | Resumption | LocalCommand | HostRequest | Answered | None:
         """The next prompt, waiting for it; `None` at the end. Raises `HeadlessError` for a bad one."""
         ...
 
@@ -75,13 +77,23 @@ class RunAtWork(Protocol):
         ...
 
 
+class PromptServices(Struct, frozen=True, kw_only=True):
+    """What is done for the other end while a prompt runs as well, by subtype.
+
+    `tell` puts an answer among the frames of the prompt that runs; false where none runs.
+    """
+
+    served: Mapping[str, Serve]
+    tell: Callable[[Warned], bool]
+
+
 class OnePrompt:
     """A source of a single prompt, or of what goes on without one."""
 
-    def __init__(self, prompt: Message | Resumption) -> None:
-        self._prompt: Message | Resumption | None = prompt
+    def __init__(self, prompt: Message | Resumption | LocalCommand) -> None:
+        self._prompt: Message | Resumption | LocalCommand | None = prompt
 
-    async def next(self) -> Message | Resumption | None:
+    async def next(self) -> Message | Resumption | LocalCommand | None:
         """The prompt, the first time."""
         prompt, self._prompt = self._prompt, None
         return prompt
@@ -89,6 +101,17 @@ class OnePrompt:
     async def last(self) -> bool:
         """Always."""
         return True
+
+
+class FrameServices(Struct, frozen=True, kw_only=True):
+    """What is done for the other end: `served` in its turn, by subtype, `at_once` while a prompt runs, too.
+
+    A text of a prompt that is `called` as a command is that command.
+    """
+
+    served: Mapping[str, Serve] = MappingProxyType({})
+    at_once: PromptServices | None = None
+    called: Callable[[str], LocalCommand | None] | None = None
 
 
 class FrameSource:
@@ -99,7 +122,8 @@ class FrameSource:
     priority `now` ends that run, and stands before those that wait. What is malformed ends the input: the
     frames before it are still answered. Images and PDFs are made to fit `media`, what the model takes when
     their prompt's turn has come; without it they stay as they came. Answers go to the `desk` that asked;
-    what else the other end may ask for is `served`, by its subtype.
+    what else the other end may ask for is among the `services`. A text that calls a command is done in its
+    turn, whatever its priority: no model reads it.
     """
 
     def __init__(
@@ -109,21 +133,32 @@ class FrameSource:
         media: Callable[[], MediaLimits] | None = None,
         *,
         desk: HostDesk | None = None,
-        served: Mapping[str, Serve] = MappingProxyType({}),
+        services: FrameServices | None = None,
     ) -> None:
+        self._called = None if services is None else services.called
         self._desk = desk
-        self._served = served
+        self._at_once = None if services is None else services.at_once
+        self._served = NOTHING_SERVED if services is None else services.served
         self._media = media
         self._stdin = stdin
         self._run = run
-        self._queue: deque[Message | Operation | HostRequest] = deque()
+        self._queue: deque[Message | Operation | LocalCommand | HostRequest | Answered] = deque()
         self._error: HeadlessError | None = None
         self._given = 0
         self._ended = False
         self._news = anyio.Event()
+        self._doing: TaskGroup | None = None
 
     async def pump(self) -> None:
-        """Read standard input to its end."""
+        """Read standard input to its end, and do what is asked for meanwhile to its end."""
+        async with anyio.create_task_group() as self._doing:
+            await self._read()
+            if self._desk is not None:
+                self._desk.close()
+        self._ended = True
+        self._tell()
+
+    async def _read(self) -> None:
         buffer = bytearray()
         try:
             while (chunk := await self._stdin.read()) is not None:
@@ -133,12 +168,8 @@ class FrameSource:
                 await self._take(bytes(buffer))
         except HeadlessError as error:
             self._error = error
-        self._ended = True
-        if self._desk is not None:
-            self._desk.close()
-        self._tell()
 
-    async def next(self) -> Message | Operation | HostRequest | None:
+    async def next(self) -> Message | Operation | LocalCommand | HostRequest | Answered | None:
         """The next prompt, or what else is asked for in its turn.
 
         Raises the input's error once everything before it was given.
@@ -191,10 +222,22 @@ class FrameSource:
             self._desk.take(response)
             return
         if (request := self._request(line)) is not None:
-            self._queue.append(request)
+            if request.at_once and self._doing is not None:
+                self._doing.start_soon(self._do, request)
+            else:
+                self._queue.append(request)
+                self._tell()
+            return
+        frame = parse_frame(line)
+        if isinstance(frame, Prompt) and (command := self._command(frame.message)) is not None:
+            if frame.priority == "now":
+                self._run.interrupt()
+                self._queue.appendleft(command)
+            else:
+                self._queue.append(command)
             self._tell()
             return
-        match parse_frame(line):
+        match frame:
             case InterruptFrame():
                 self._run.interrupt(waiting=bool(self._queue))
             case StopTask(task_id=task_id):
@@ -213,45 +256,31 @@ class FrameSource:
                 self._queue.append(asked)
                 self._tell()
 
+    def _command(self, message: Message) -> LocalCommand | None:
+        """The command that a prompt of text alone calls."""
+        if self._called is None or not message.text.startswith("/") or _holds_media(message):
+            return None
+        return self._called(message.text)
+
     def _request(self, line: bytes) -> HostRequest | None:
         if b"control_request" not in line:
             return None
         from caliban_headless.requests import read_request
 
-        return read_request(line, self._served)
+        return read_request(line, self._served, {} if self._at_once is None else self._at_once.served)
+
+    async def _do(self, request: HostRequest) -> None:
+        """Do what waits for no prompt; the answer stands in the frames of the one that runs, else at once."""
+        from caliban_headless.requests import Answered
+
+        event = await request.answer()
+        if self._at_once is None or not self._at_once.tell(event):
+            self._queue.appendleft(Answered(event=event))
+            self._tell()
 
     def _tell(self) -> None:
         self._news.set()
         self._news = anyio.Event()
-
-
-class ByteSource(Protocol):
-    """Gives bytes, chunk by chunk; `None` is the end."""
-
-    async def read(self) -> bytes | None:
-        """The next bytes, or `None` at the end."""
-        ...
-
-
-async def read_text(stdin: ByteSource) -> str:
-    """All of standard input as text: UTF-8, or what its byte order mark says.
-
-    Raises `InputTooLarge` above 10 MiB, and `BadInput` for what is no text.
-    """
-    parts: list[bytes] = []
-    total = 0
-    while (chunk := await stdin.read()) is not None:
-        total += len(chunk)
-        if total > MAX_TEXT_BYTES:
-            raise InputTooLarge(
-                f"standard input has more than {MAX_TEXT_BYTES:,} bytes",
-                hint="put the text into a file and name the file in the prompt",
-            )
-        parts.append(chunk)
-    try:
-        return decode_text(b"".join(parts))
-    except DataError as error:
-        raise BadInput(f"standard input is {error.message}", hint=error.hint) from error
 
 
 class TextPart(Tagged, frozen=True, kw_only=True, tag="text", forbid_unknown_fields=True):

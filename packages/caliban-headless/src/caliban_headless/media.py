@@ -8,8 +8,8 @@ from anyio import to_thread
 from msgspec.structs import replace
 
 from caliban_common.message import Block, DocumentBlock, ImageBlock, Message
+from caliban_drive.remedies import advice
 from caliban_headless.errors import BadInput
-from caliban_headless.remedies import advice
 from caliban_images import MediaLimits, MediaRefused, image_type, is_pdf, prepare_image, prepare_pdf
 
 

@@ -35,8 +35,8 @@ from caliban_common.text import one_line, plural
 from caliban_common.tool import FixedTools, ToolSource
 from caliban_drive.calls import MAX_NAME_CHARS, describe_call
 from caliban_drive.notice import Notice
+from caliban_drive.remedies import advice, result_advice
 from caliban_drive.result import PromptResult
-from caliban_headless.remedies import advice, result_advice
 
 UNSPOKEN = ("cache_miss",)
 """Warnings for frames only: a person can do nothing about them."""
@@ -53,6 +53,9 @@ RESPONSE = "control_response"
 """The notice that answers a program's own question: a frame of its own, too."""
 QUESTIONS = (REQUEST, WITHDRAWN)
 """Notices that are questions to a program: frames of their own, and no line."""
+
+LOCAL_OUTPUT = "local_command_output"
+"""What a command of ours shows: the answer itself, and no line beside it."""
 
 ANNOUNCED = ("auto_mode",)
 """Warnings that say no more than what goes on: where that is not told, neither are they."""
@@ -208,7 +211,7 @@ def _cost(result: PromptResult) -> str:
 
 
 def _warning(event: Warned) -> str:
-    if event.subtype in UNSPOKEN or (event.subtype == "status" and not _is_watched()):
+    if event.subtype in (*UNSPOKEN, LOCAL_OUTPUT) or (event.subtype == "status" and not _is_watched()):
         return ""
     return line(one_line(event.message))
 

@@ -1,13 +1,15 @@
 """Requests of the program on the other end: `control_request` frames in, `control_response` frames out.
 
-Each is answered once, in its turn between two prompts. What is not known is answered, too, as an error that
-names it: a host that waits for an answer must not wait for ever.
+Each is answered once: in its turn between two prompts or, where it changes nothing of a conversation, at
+once. What is not known is answered, too, as an error that names it: a host that waits for an answer must not
+wait for ever.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -23,15 +25,16 @@ Serve: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 
 
 class HostRequest(Struct, frozen=True, kw_only=True):
-    """What the other end asks for between two prompts: `serve` does it with the members in `body`.
+    """What the other end asks for: `serve` does it with the members in `body`.
 
-    Without it nobody does; it is answered all the same.
+    Without it nobody does; it is answered all the same. What is done `at_once` waits for no prompt.
     """
 
     id: str
     subtype: str
     body: Mapping[str, Any]
     serve: Serve | None = None
+    at_once: bool = False
 
     async def answer(self) -> Warned:
         """Do what is asked for; the event that becomes the answer's frame."""
@@ -48,7 +51,19 @@ class HostRequest(Struct, frozen=True, kw_only=True):
         return Warned(subtype=RESPONSE, message="", details={"response": response})
 
 
-def read_request(line: bytes, served: Mapping[str, Serve]) -> HostRequest | None:
+class Answered(Struct, frozen=True, kw_only=True):
+    """A request that was done while no prompt ran; see `HostRequest`."""
+
+    event: Warned
+
+    async def answer(self) -> Warned:
+        """The event that becomes the answer's frame."""
+        return self.event
+
+
+def read_request(
+    line: bytes, served: Mapping[str, Serve], at_once: Mapping[str, Serve] = MappingProxyType({})
+) -> HostRequest | None:
     """The request in a line of input, where it is one. Raises `BadInput` for one that cannot be answered."""
     try:
         data = json.loads(line)
@@ -62,4 +77,6 @@ def read_request(line: bytes, served: Mapping[str, Serve]) -> HostRequest | None
     members = body if isinstance(body, dict) else {}
     subtype = members.get("subtype")
     name = one_line(subtype, max_chars=60) if isinstance(subtype, str) else ""
-    return HostRequest(id=id, subtype=name, body=members, serve=served.get(name))
+    now = at_once.get(name)
+    serve = served.get(name) if now is None else now
+    return HostRequest(id=id, subtype=name, body=members, serve=serve, at_once=now is not None)

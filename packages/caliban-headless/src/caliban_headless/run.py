@@ -19,12 +19,13 @@ from caliban_headless import exit_codes
 from caliban_headless.errors import HeadlessError, OutputClosed, OutputFailed
 from caliban_headless.frames import Init
 from caliban_headless.input import Operation, PromptSource, Resumption
-from caliban_headless.notices import Notices, line, print_notice
+from caliban_headless.local import LocalCommand
+from caliban_headless.notices import LOCAL_OUTPUT, Notices, line, print_notice
 from caliban_headless.output import Output
 
 if TYPE_CHECKING:
     from caliban_drive.structured import AnswerSchema
-    from caliban_headless.requests import HostRequest
+    from caliban_headless.requests import Answered, HostRequest
 
 GRACE_S = 3.0
 
@@ -126,9 +127,14 @@ class Driver:
                 result = await self._operate(prompt)
             elif isinstance(prompt, Message | Resumption):
                 result = await self._answer(prompt)
+            elif isinstance(prompt, LocalCommand):
+                result = await self._command(prompt)
             else:
                 await self._serve(prompt)
                 continue
+            if isinstance(prompt, LocalCommand) and result.is_error and not self._cancelled:
+                shared, code = None, await self._finish(result, code_of(result))
+                continue  # what it did not do says nothing of what comes next
             # One result answers all prompts of an input that had ended before they were.
             last = await source.last()
             shared = result if last and not result.is_error and not self._cancelled else None
@@ -137,12 +143,14 @@ class Driver:
                 if self._cancelled or (last and result.subtype != "cancelled"):
                     return code
 
-    async def _serve(self, request: HostRequest) -> None:
+    async def _serve(self, request: HostRequest | Answered) -> None:
         """Do what the other end asks for, and answer it; no result belongs to that."""
         self._output.write(self._masked(self._encoder.event(await request.answer())))
         await self._output.flush()
 
-    async def _next(self, source: PromptSource) -> Message | Operation | Resumption | HostRequest | None:
+    async def _next(
+        self, source: PromptSource
+    ) -> Message | Operation | Resumption | LocalCommand | HostRequest | Answered | None:
         with anyio.CancelScope() as self._waiting:
             if self._cancelled:
                 return None
@@ -159,6 +167,25 @@ class Driver:
         async with self._session.submit(prompt, schema=self._schema, totals=self._owed()) as submission:
             await self._show(submission)
         return submission.result
+
+    async def _command(self, command: LocalCommand) -> PromptResult:
+        """Do a command here, and show what it says; or answer the prompt that it makes."""
+        totals = self._owed()
+        with anyio.CancelScope() as self._waiting:
+            try:
+                said = await command.run()
+            except CalibanError as error:
+                return totals.failed(error.message, hint=error.hint)
+        if self._waiting.cancelled_caught:
+            return totals.result(CANCELLED)
+        if isinstance(said, Message):
+            return await self._answer(said)
+        for event in (*said.events, Warned(subtype=LOCAL_OUTPUT, message=said.text)):
+            self._output.write(self._masked(self._encoder.event(event)))
+            print_notice(self._masker.text(self._notices.event(event)))
+        await self._output.flush()
+        totals.text, totals.is_answer = said.text, True
+        return totals.result(Stop(kind="end_of_turn"))
 
     async def _operate(self, operation: Operation) -> PromptResult:
         """Do what is asked between two prompts; its result says whether that worked."""

@@ -10,14 +10,18 @@ import errno
 import os
 import stat
 import sys
+from typing import Protocol
 
 import anyio
 import anyio.lowlevel
 import anyio.to_thread
 
-from caliban_headless.errors import MissingInput
+from caliban_common.decoding import decode_text
+from caliban_common.errors import DataError
+from caliban_headless.errors import BadInput, InputTooLarge, MissingInput
 
 CHUNK_BYTES = 1 << 16
+MAX_TEXT_BYTES = 10 * 1024 * 1024
 NO_INPUT = (errno.EBADF, errno.EIO)
 
 
@@ -56,6 +60,35 @@ class Stdin:
 
     def _read(self) -> bytes:
         return os.read(self._descriptor, CHUNK_BYTES)
+
+
+class ByteSource(Protocol):
+    """Gives bytes, chunk by chunk; `None` is the end."""
+
+    async def read(self) -> bytes | None:
+        """The next bytes, or `None` at the end."""
+        ...
+
+
+async def read_text(stdin: ByteSource) -> str:
+    """All of standard input as text: UTF-8, or what its byte order mark says.
+
+    Raises `InputTooLarge` above 10 MiB, and `BadInput` for what is no text.
+    """
+    parts: list[bytes] = []
+    total = 0
+    while (chunk := await stdin.read()) is not None:
+        total += len(chunk)
+        if total > MAX_TEXT_BYTES:
+            raise InputTooLarge(
+                f"standard input has more than {MAX_TEXT_BYTES:,} bytes",
+                hint="put the text into a file and name the file in the prompt",
+            )
+        parts.append(chunk)
+    try:
+        return decode_text(b"".join(parts))
+    except DataError as error:
+        raise BadInput(f"standard input is {error.message}", hint=error.hint) from error
 
 
 def _can_wait(descriptor: int) -> bool:

@@ -38,7 +38,7 @@ from caliban_common.usage import Usage
 from caliban_drive.result import PromptResult
 from caliban_headless import frames
 from caliban_headless.frames import Init
-from caliban_headless.notices import QUESTIONS, RESPONSE, UNFRAMED, WITHDRAWN
+from caliban_headless.notices import LOCAL_OUTPUT, QUESTIONS, RESPONSE, UNFRAMED, WITHDRAWN
 
 
 class StreamOptions(Struct, frozen=True, kw_only=True):
@@ -165,6 +165,8 @@ def _line(frame: dict[str, Any]) -> bytes:
 
 
 def _warned(event: Warned) -> dict[str, Any] | None:
+    if event.subtype == LOCAL_OUTPUT:
+        return frames.local_frame(event.message)
     if event.subtype == RESPONSE:
         return {"type": RESPONSE, **event.details}
     if event.subtype in QUESTIONS:

@@ -128,6 +128,8 @@ class TextEncoder:
                 if event.injected:
                     self._parts = []
                 return b""
+            case Warned(subtype="local_command_output"):
+                return self._print(event.message)
             case (
                 AssistantThinkingDelta()
                 | ToolCallStart()

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from caliban_common.hook import HookDecision
+from caliban_common.hook import HookDecision, HookReply
 from caliban_common.text import one_line
 from caliban_hooks.errors import HookFailed
 from caliban_hooks.events import EVENTS, TEXT_IS_CONTEXT
@@ -43,9 +43,13 @@ _KNOWN: Final = frozenset(
 _KNOWN_INSIDE: Final = frozenset(
     {
         *("hookEventName", "permissionDecision", "permissionDecisionReason", "updatedInput"),
-        *("additionalContext", "updatedToolOutput", "updatedMCPToolOutput", "decision"),
+        *("additionalContext", "updatedToolOutput", "updatedMCPToolOutput", "decision", "action", "content"),
     }
 )
+
+
+QUESTIONS: Final = ("Elicitation", "ElicitationResult")
+"""Events at which a hook may answer a server."""
 
 
 class ProgramEnd(Struct, frozen=True, kw_only=True):
@@ -71,6 +75,7 @@ class HookAnswer(Struct, frozen=True, kw_only=True):
     message: str = ""
     remarks: tuple[str, ...] = ()
     allows: bool = False
+    reply: HookReply | None = None
 
 
 def program_answer(event: str, end: ProgramEnd, *, strict: bool = False) -> HookAnswer:
@@ -151,9 +156,25 @@ def _read(event: str, data: dict[str, Any]) -> HookAnswer:
         context=plain(_text(both, "additionalContext"), max_chars=MAX_CONTEXT_CHARS),
         stop=not going,
         message=plain(_text(data, "systemMessage"), max_chars=MAX_REASON_CHARS),
+        reply=_reply(event, inside, remarks),
         remarks=tuple(remarks),
         allows=allows,
     )
+
+
+def _reply(event: str, inside: dict[str, Any], remarks: list[str]) -> HookReply | None:
+    """The answer to what a server asks."""
+    action, content = inside.get("action"), inside.get("content")
+    if action is None and content is None:
+        return None
+    if event not in QUESTIONS:
+        remarks.append(f"its action does nothing at {event}")
+        return None
+    if action not in ("accept", "decline", "cancel"):
+        raise HookFailed(f"the action {_shown(action)} is none of accept, decline, cancel")
+    if content is not None and not isinstance(content, dict):
+        raise HookFailed("its content is no object")
+    return HookReply(action=action, content=content)
 
 
 def _decided(event: str, both: dict[str, Any], inside: dict[str, Any]) -> tuple[HookDecision, str, bool]:

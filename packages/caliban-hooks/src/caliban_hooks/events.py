@@ -35,6 +35,8 @@ _ROLES: Final[Mapping[EventRole, tuple[str, ...]]] = {
         "PreTurn",
         "UserPromptExpansion",
         "PostToolBatch",
+        "Elicitation",
+        "ElicitationResult",
     ),
     "feedback": ("PostToolUse", "PostToolUseFailure"),
     "end": ("Stop", "SubagentStop"),
@@ -56,8 +58,6 @@ _ROLES: Final[Mapping[EventRole, tuple[str, ...]]] = {
 _NOT_FIRED: Final[Mapping[str, str]] = {
     "CwdChanged": "a session works in one directory from its start to its end",
     "DirectoryAdded": "no directory is added to a session that has begun",
-    "Elicitation": "what an MCP server asks a person is declined, and said",
-    "ElicitationResult": "what an MCP server asks a person is declined, and said",
     "MessageDisplay": "what is shown of a message is not changed by hooks",
     "PostModelSwitch": "a session keeps the model it began with",
     "PreModelSwitch": "a session keeps the model it began with",

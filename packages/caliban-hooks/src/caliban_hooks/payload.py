@@ -24,6 +24,8 @@ from caliban_common.hook import (
     PreCompact,
     PreToolUse,
     PreTurn,
+    QuestionAnswered,
+    QuestionAsked,
     RunStop,
     SessionEnd,
     SessionStart,
@@ -102,6 +104,8 @@ def _own(
             return (*_of_text(event), None)
         case SubagentStart() | SubagentStop() | TaskCreated() | TaskCompleted():
             return (*_of_work(event), None)
+        case QuestionAsked() | QuestionAnswered():
+            return _of_question(event), (event.server,), None
         case _:
             return (*_of_session(event), None)
 
@@ -171,6 +175,21 @@ def _of_text(event: UserPromptSubmit | UserPromptExpansion | InstructionsLoaded 
         case FileChanged():
             names = (PurePath(event.path).name, event.path)
             return {"file_path": event.path, "event": event.change}, names
+        case _:
+            assert_never(event)
+
+
+def _of_question(event: QuestionAsked | QuestionAnswered) -> dict[str, Any]:
+    shown: dict[str, Any] = {"mcp_server_name": event.server, "mode": event.mode}
+    if event.elicitation_id:
+        shown["elicitation_id"] = event.elicitation_id
+    match event:
+        case QuestionAsked():
+            asked = {"url": event.url} if event.mode == "url" else {"requested_schema": event.schema or {}}
+            return {**shown, "message": event.message, **asked}
+        case QuestionAnswered():
+            content = {} if event.content is None else {"content": event.content}
+            return {**shown, "action": event.action, **content}
         case _:
             assert_never(event)
 

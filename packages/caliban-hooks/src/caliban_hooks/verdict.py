@@ -41,6 +41,9 @@ def merge(event: str, answers: Sequence[HookAnswer]) -> HookVerdict:
         )
     if role == "observer":
         return HookVerdict(added_context=context, stop=bool(stopping), reason=reason if stopping else "")
+    replies = [answer.reply for answer in answers if answer.reply is not None]
+    if any(reply != replies[0] for reply in replies) and decision != "deny":
+        return HookVerdict(decision="deny", reason="two hooks gave a server two different answers")
     inputs = _distinct(answer.updated_input for answer in answers)
     if len(inputs) > 1 and decision != "deny":
         return HookVerdict(decision="deny", reason="two hooks changed the input, each to another one")
@@ -50,6 +53,7 @@ def merge(event: str, answers: Sequence[HookAnswer]) -> HookVerdict:
         updated_input=inputs[0] if inputs else None,
         added_context=context,
         stop=bool(stopping),
+        reply=replies[0] if replies else None,
     )
 
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
+from typing import Final
 
 import anyio
+from anyio.abc import TaskGroup
 
 from caliban_common.tool import Tool
 from caliban_mcp.config import ServerConfig
-from caliban_mcp.resources import ListResources, ReadResource
 from caliban_mcp.server import RunServer, ServerParts
 from caliban_mcp.status import ServerStatus
 from caliban_mcp.tool import ServerTool, instructions_for_model
-from caliban_mcp.waiting import WaitForServers
+
+DISABLED: Final = "it is disabled"
 
 
 class ServerFleet:
@@ -21,7 +23,7 @@ class ServerFleet:
 
     Tools stand in the order of server and name; what comes later stands behind all others, in whatever order
     it is listed then, so that the beginning of a prompt stays. `idle` are servers that are not started, for a
-    person.
+    person; a server whose entry is disabled waits until somebody lets it begin.
     """
 
     def __init__(
@@ -31,17 +33,16 @@ class ServerFleet:
         *,
         idle: Sequence[ServerStatus] = (),
     ) -> None:
-        self.servers: tuple[RunServer, ...] = tuple(
-            RunServer(config, parts(config), self._rebuild)
-            for config in sorted(configs, key=lambda c: c.name)
-        )
+        self._parts = parts
+        self._group: TaskGroup | None = None
+        self.servers: tuple[RunServer, ...] = ()
         self._idle = tuple(idle)
         self._order: list[str] = []
         self._tools: tuple[Tool, ...] = ()
         self._told: dict[str, str] = {}
         self._own: tuple[Tool, ...] = ()
-        for server in self.servers:
-            server.remember()
+        self._reads = False
+        self.servers = tuple(map(self._made, sorted(configs, key=lambda config: config.name)))
         self._rebuild()
 
     @property
@@ -56,6 +57,8 @@ class ServerFleet:
     def begin(self) -> None:
         """The first request is about to leave: where servers are awaited, the model may wait for them."""
         if any(not server.is_settled and not server.is_cached for server in self.servers):
+            from caliban_mcp.waiting import WaitForServers
+
             self._own = (WaitForServers(self), *self._own)
             self._rebuild()
 
@@ -83,6 +86,31 @@ class ServerFleet:
         """Those that have not told their tools in this run."""
         return tuple(server for server in self.servers if not server.is_settled)
 
+    def add(self, config: ServerConfig) -> RunServer:
+        """A further server, connected beside the others; its tools stand behind all that there are."""
+        server = self._made(config)
+        self.servers = (*self.servers, server)
+        self._rebuild()
+        if self._group is not None:
+            self._group.start_soon(server.run)
+        return server
+
+    async def remove(self, server: RunServer) -> None:
+        """Let go of a server: its tools are gone at once, and nothing of it is left when this returns."""
+        self.servers = tuple(one for one in self.servers if one is not server)
+        self._told.pop(server.name, None)
+        self._rebuild()
+        server.close()
+        if self._group is not None:
+            await server.ended()
+
+    def revive(self) -> tuple[RunServer, ...]:
+        """Begin anew with those that are not there for want of a login, where there are other logins now."""
+        waiting = tuple(server for server in self.servers if server.has_new_login)
+        for server in waiting:
+            server.restart()
+        return waiting
+
     async def settle(self, servers: Iterable[RunServer], within_s: float | None) -> tuple[RunServer, ...]:
         """Wait until these have told their tools, or will not; which have done neither in that time."""
         waited = tuple(servers)
@@ -96,20 +124,29 @@ class ServerFleet:
     async def opened(self) -> AsyncIterator[None]:
         """Connect to all of them while the block goes on; behind it nothing of them is left."""
         async with anyio.create_task_group() as group:
+            self._group = group
             for server in self.servers:
                 group.start_soon(server.run)
             try:
                 yield
             finally:
+                self._group = None
                 for server in self.servers:
                     server.close()
 
+    def _made(self, config: ServerConfig) -> RunServer:
+        paused = DISABLED if config.disabled else ""
+        server = RunServer(config, self._parts(config), self._rebuild, paused=paused)
+        if not paused:
+            server.remember()
+        return server
+
     def _rebuild(self) -> None:
         """The tools anew, where they are others than before."""
-        if any(server.has_resources for server in self.servers) and not any(
-            isinstance(tool, ReadResource) for tool in self._own
-        ):
-            self._own = (*self._own, ListResources(self), ReadResource(self))
+        if not self._reads and any(server.has_resources for server in self.servers):
+            from caliban_mcp.resources import ListResources, ReadResource
+
+            self._own, self._reads = (*self._own, ListResources(self), ReadResource(self)), True
         there: dict[str, Tool] = {tool.spec.name: tool for tool in self._own}
         for server in self.servers:
             there |= {tool.spec.name: tool for tool in sorted(server.tools, key=lambda tool: tool.tool.name)}

@@ -24,7 +24,9 @@ from caliban_mcp_client.errors import ConnectError
 from caliban_mcp_client.target import Verdict
 from caliban_mcp_client.values import (
     CallResult,
+    McpPrompt,
     McpTool,
+    PromptsChanged,
     ServerLost,
     ServerRestarted,
     ToolsChanged,
@@ -43,10 +45,15 @@ CALM_LISTS: Final = 20
 Connect = Callable[[Verdict | None], "AbstractAsyncContextManager[McpClient]"]
 
 
+def _no_logins() -> object:
+    return None
+
+
 class ServerParts(Struct, frozen=True, kw_only=True):
     """What a server of a run works with.
 
-    `connect` opens a conversation; `key` is that of its list in the `cache`.
+    `connect` opens a conversation; `key` is that of its list in the `cache`. `logins` gives another value
+    once somebody has logged in or out, in whatever process.
     """
 
     connect: Connect
@@ -54,15 +61,19 @@ class ServerParts(Struct, frozen=True, kw_only=True):
     key: str
     pins: PinStore
     report: Callable[[ServerNews], None]
+    logins: Callable[[], object] = _no_logins
 
 
 class RunServer:
     """A server: what was known of it serves at once, and what it says itself takes that place.
 
-    `changed` is called whenever its tools are others.
+    `changed` is called whenever its tools are others. One that is `paused` is connected by `restart` alone;
+    the words say why, for a person.
     """
 
-    def __init__(self, config: ServerConfig, parts: ServerParts, changed: Callable[[], None]) -> None:
+    def __init__(
+        self, config: ServerConfig, parts: ServerParts, changed: Callable[[], None], *, paused: str = ""
+    ) -> None:
         self.config = config
         self.tools: tuple[ServerTool, ...] = ()
         self.instructions: str = ""
@@ -75,13 +86,22 @@ class RunServer:
         self._changed = changed
         self._error: CalibanError | None = None
         self._verdict: Verdict | None = None
+        self._paused = paused
         self._settled = anyio.Event()
         self._over = anyio.Event()
+        self._wanted = anyio.Event()
+        self._ended = anyio.Event()
+        self._is_closing = False
+        self._logins: object = None
         self._scope: anyio.CancelScope | None = None
         self._known: tuple[CachedServer, JudgedTools] | None = None
+        self._prompts: tuple[McpClient, tuple[McpPrompt, ...]] | None = None
         self._is_stale = False
         self._listed = anyio.Event()
         self._told: set[tuple[str, tuple[str, ...]]] = set()
+        if paused:
+            self.state = "disabled"
+            self._settled.set()
 
     @property
     def name(self) -> str:
@@ -101,7 +121,7 @@ class RunServer:
             name=self.name,
             state=self.state,
             scope=self.config.scope,
-            words="" if error is None else error.message,
+            words=self._paused if error is None else error.message,
             hint="" if error is None else error.hint or "",
             tools=len(self.tools),
             is_cached=self.is_cached and self.state == "pending",
@@ -126,7 +146,63 @@ class RunServer:
         self._offer(judged)
 
     async def run(self) -> None:
-        """Connect, list, and follow what changes, until it is told to close."""
+        """Connect, list, and follow what changes, until it is told to close; anew where that is wanted."""
+        try:
+            while True:
+                if not self._paused:
+                    await self._converse()
+                if self._paused:
+                    self.state = "disabled"
+                self.client = None
+                self._settle()
+                if not self._is_closing:
+                    await self._wanted.wait()
+                if self._is_closing:
+                    return
+                self._wanted, self._over = anyio.Event(), anyio.Event()
+                self._error, self.state = None, "pending"
+                self._told = {told for told in self._told if told[0] != "failed"}
+        finally:
+            self._settled.set()
+            self._ended.set()
+
+    def close(self) -> None:
+        """Let `run` end: in order where it is connected, at once where it is not."""
+        self._is_closing = True
+        if self.client is None and self._scope is not None and not self.is_settled:
+            self._parts.cache.silent(self._parts.key)
+        self._end()
+        self._wanted.set()
+
+    def restart(self) -> None:
+        """Connect anew, also where it was paused; `settled` waits for that."""
+        self._paused = ""
+        if self._settled.is_set():
+            self._settled = anyio.Event()
+        self._wanted.set()
+        self._end()
+
+    def pause(self, words: str) -> None:
+        """End the conversation, and offer nothing until `restart`; `words` say why, for a person."""
+        self._paused, self._error, self.state = words, None, "disabled"
+        self.tools, self.instructions, self.has_resources, self.is_cached = (), "", False, False
+        self._known = None
+        self._end()
+        self._settled.set()
+        self._changed()
+
+    async def ended(self) -> None:
+        """Wait until `run` is over."""
+        await self._ended.wait()
+
+    @property
+    def has_new_login(self) -> bool:
+        """Whether it is not there for want of a login, and there are others than when it was asked."""
+        return self.state == "needs-auth" and self._parts.logins() != self._logins
+
+    async def _converse(self) -> None:
+        """One conversation, from its beginning to its end."""
+        self._logins = self._parts.logins()
         with anyio.CancelScope() as self._scope:
             try:
                 async with self._parts.connect(self._verdict) as client:
@@ -137,23 +213,27 @@ class RunServer:
                         group.cancel_scope.cancel()
             except CalibanError as error:
                 self._fail(error)
-        self.client = None
-        self._settled.set()
+        self._scope = None
 
-    def close(self) -> None:
-        """Let `run` end: in order where it is connected, at once where it is not."""
+    def _end(self) -> None:
+        """End the conversation that there is: in order where it is connected, else at once."""
         self._over.set()
         if self.client is None and self._scope is not None:
-            if not self.is_settled:
-                self._parts.cache.silent(self._parts.key)
             self._scope.cancel()
+
+    def _settle(self) -> None:
+        """It has told its tools, or will not; where it is to begin anew it still may."""
+        if not self._wanted.is_set():
+            self._settled.set()
 
     async def settled(self) -> None:
         """Wait until it has told its tools, or will not."""
         await self._settled.wait()
 
     async def connected(self) -> McpClient:
-        """The conversation, once there is one. Raises `CalibanError`."""
+        """The conversation, once there is one; begun anew where a login has come. Raises `CalibanError`."""
+        if self.has_new_login:
+            self.restart()
         await self._settled.wait()
         if self.client is None:
             raise self._error or ServerMissing(f"the server {self.name} is not connected")
@@ -167,6 +247,14 @@ class RunServer:
         finally:
             await self._up_to_date()
 
+    async def prompts(self) -> tuple[McpPrompt, ...]:
+        """What it has for a person to choose, asked once until it is another list. Raises `CalibanError`."""
+        client = await self.connected()
+        if self._prompts is None or self._prompts[0] is not client:
+            listed = await client.list_prompts() if client.info.offers("prompts") else ()
+            self._prompts = (client, tuple(listed))
+        return self._prompts[1]
+
     async def _up_to_date(self) -> None:
         """Wait a moment for the list where the server has said that it is another."""
         for _ in range(4):
@@ -179,7 +267,7 @@ class RunServer:
         await self._list(client)
         self.client = client
         self.state = "connected"
-        self._settled.set()
+        self._settle()
 
     async def _list(self, client: McpClient) -> None:
         tools = tuple(await client.list_tools()) if client.info.offers("tools") else ()
@@ -221,6 +309,7 @@ class RunServer:
             match change:
                 case ToolsChanged() | ServerRestarted():
                     self._is_stale, self._listed = True, anyio.Event()
+                    self._prompts = None if isinstance(change, ServerRestarted) else self._prompts
                     count += 1
                     if count > CALM_LISTS:
                         await anyio.sleep(1)
@@ -230,6 +319,8 @@ class RunServer:
                         self._tell("problems", names=(error.message,))
                     self._is_stale = False
                     self._listed.set()
+                case PromptsChanged():
+                    self._prompts = None
                 case ServerLost(reason=reason):
                     self.client = None
                     self._fail(ServerMissing(f"the server {self.name} has ended: {reason}"))
@@ -286,13 +377,15 @@ class RunServer:
             self._parts.report(event)
 
     def _fail(self, error: CalibanError) -> None:
+        if self._paused:
+            return
         self._error = error
         wants_login = isinstance(error, ConnectError) and error.kind == "unauthorized"
         self.state = "needs-auth" if wants_login else "failed"
         # Tools that the model was shown stay: their calls say what is wrong, and the prompt begins as before.
         if isinstance(error, ConnectError) and error.kind == "timed_out":
             self._parts.cache.silent(self._parts.key)
-        self._settled.set()
+        self._settle()
         if not self._over.is_set():
             self._tell("failed", words=error.message, hint=error.hint or "")
 

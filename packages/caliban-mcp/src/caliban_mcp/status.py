@@ -11,10 +11,18 @@ ServerState: TypeAlias = Literal["pending", "connected", "failed", "needs-auth",
 too."""
 
 EventKind: TypeAlias = Literal[
-    "failed", "tools_held", "tools_new", "instructions_held", "pins_unusable", "declined", "problems"
+    "failed",
+    "tools_held",
+    "tools_new",
+    "instructions_held",
+    "pins_unusable",
+    "declined",
+    "answered",
+    "problems",
 ]
 """What may happen: it cannot be used; tools of it wait for a look; they are new; its instructions wait;
-what was accepted cannot be read; a question of it was declined; its lists are partly wrong."""
+what was accepted cannot be read; a question of it was declined, or answered by no person; its lists are
+partly wrong."""
 
 
 class ServerStatus(Struct, frozen=True, kw_only=True):

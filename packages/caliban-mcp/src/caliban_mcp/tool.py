@@ -13,7 +13,6 @@ from caliban_common.event import ToolProgress
 from caliban_common.text import clean, one_line
 from caliban_common.tool import ShownArgument, ToolContext, ToolOutput, ToolSpec
 from caliban_mcp.hidden import plain_data, without_hidden
-from caliban_mcp.results import output_of
 from caliban_mcp_client.errors import CallError
 from caliban_mcp_client.values import CallResult, CallUpdate, McpTool
 
@@ -53,6 +52,8 @@ class ServerTool:
 
     async def invoke(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput:
         """Call it; see `Tool`. What goes wrong with the server is the model's to read."""
+        from caliban_mcp.results import output_of
+
         try:
             return output_of(await self._told(args, context))
         except CallError as error:

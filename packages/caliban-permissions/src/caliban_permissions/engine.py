@@ -154,6 +154,13 @@ class Engine:
         other._take(replace(self.rules, runtime=(*rules, *self.rules.runtime)))
         return other
 
+    def without_answer(self, pattern: str, action: Action) -> Engine:
+        """The same engine without a rule that a person made in this session."""
+        kept = (rule for rule in self.rules.runtime if (rule.pattern, rule.action) != (pattern, action))
+        other = copy(self)
+        other._take(replace(self.rules, runtime=tuple(kept)))
+        return other
+
     def explain(self, tool: ToolSpec, args: Mapping[str, Any]) -> Explanation:
         """Everything behind the verdict, before interactivity."""
         judged = self._judged(tool)

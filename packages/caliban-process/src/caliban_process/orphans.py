@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
-from caliban_process.tree import IS_LINUX, Entry, entry_of, remains_of
+from caliban_process.tree import IS_LINUX, Entry, entry_of, read_proc, remains_of
 
 _PR_SET_CHILD_SUBREAPER: Final = 36
-_TASKS: Final = Path("/proc/self/task")
+_TASKS: Final = "/proc/self/task"
 
 
 class Orphans:
@@ -80,9 +79,9 @@ def _adopt() -> bool:
 
 
 def _children() -> Iterator[int]:
-    for task in _TASKS.iterdir():
+    for task in os.listdir(_TASKS):  # noqa: PTH208 - a path object for each costs more than the read
         try:
-            yield from map(int, (task / "children").read_bytes().split())
+            yield from map(int, read_proc(f"{_TASKS}/{task}/children").split())
         except OSError:
             continue
 

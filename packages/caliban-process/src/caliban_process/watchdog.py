@@ -71,14 +71,16 @@ class Watchdog:
         self._marker = marker
         self._pipe: int | None = None
         self._starter: Popen[bytes] | None = None
+        self._is_looking = False
         self.orphans: Orphans | None = None
 
     def prepare(self, *, marked: bool) -> None:
         """Stand ready before a program starts: one that is marked dies with us from its first moment."""
         if self._pipe is None:
             self._start()
-        if marked:
+        if marked and not self._is_looking:
             self._write("m\n")
+            self._is_looking = self._pipe is not None
 
     def add(self, group: int, *, marked: bool) -> None:
         """From now on `group` dies with us, and what is marked too."""
@@ -132,6 +134,7 @@ class Watchdog:
         finally:
             os.close(theirs)
         self._pipe = ours
+        self._is_looking = False
         if self.orphans is not None:
             self.orphans.started(self._starter.pid)
         weakref.finalize(self, _end, ours, self._starter)

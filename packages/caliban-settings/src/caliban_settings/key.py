@@ -56,7 +56,6 @@ class Key(Struct, frozen=True, kw_only=True):
 
 
 TEXT: Final[Form] = {"type": "string"}
-TERMINAL: Final = "the terminal interface is"
 FLAG: Final[Form] = {"type": "boolean"}
 TEXTS: Final[Form] = {"type": "array", "items": TEXT}
 TABLE: Final[Form] = {"type": "object"}

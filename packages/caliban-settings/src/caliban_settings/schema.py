@@ -14,7 +14,6 @@ from caliban_settings.key import (
     SHARE,
     STATUS_LINE,
     TABLE,
-    TERMINAL,
     TEXT,
     TEXTS,
     Key,
@@ -24,6 +23,7 @@ from caliban_settings.plugin_keys import PLUGIN_KEYS
 from caliban_settings.provider_keys import PROVIDER_KEYS
 from caliban_settings.sandbox_keys import SANDBOX_KEYS
 from caliban_settings.server_keys import SERVER_KEYS
+from caliban_settings.terminal_keys import TERMINAL_KEYS
 
 SCHEMA: Final[tuple[Key, ...]] = (
     Key(path="agent", restart=True, form=TEXT, doc="Profile that sub-agents take when none is named."),
@@ -242,12 +242,11 @@ SCHEMA: Final[tuple[Key, ...]] = (
         default="default",
         doc="The active output style.",
     ),
-    Key(path="editor_mode", form={"enum": ["vim", "emacs"]}, doc="Keys of the input line.", later=TERMINAL),
+    Key(path="editor_mode", form={"enum": ["vim", "emacs"]}, default="emacs", doc="Keys of the input line."),
     Key(
         path="view_mode",
         form={"enum": ["compact", "expanded"]},
-        doc="Layout of the terminal interface.",
-        later=TERMINAL,
+        doc="How much the terminal interface shows of tool calls; tui.detail says it in three steps.",
     ),
     Key(
         path="statusLine",
@@ -255,14 +254,8 @@ SCHEMA: Final[tuple[Key, ...]] = (
         guard="trust",
         aliases=("status_line",),
         doc="A command whose output stands in the status line.",
-        later=TERMINAL,
     ),
-    Key(
-        path="tui.*",
-        form=ANY,
-        doc="A knob of the terminal interface, such as showCostInStatusline.",
-        later=TERMINAL,
-    ),
+    *TERMINAL_KEYS,
     Key(
         path="api_key_helper",
         restart=True,

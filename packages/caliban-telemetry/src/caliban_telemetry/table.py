@@ -96,7 +96,7 @@ def vendor_at(base_url: str) -> str | None:
 
 def _start(pattern: str) -> str:
     """How all that `pattern` fits begins: to look at it spares most patterns from being compiled."""
-    plain, special, _ = re.split(r"([][(){}^$*+?|.])", pattern.replace("\\.", "\0") + "$", maxsplit=1)
+    plain, special, _ = re.split(r"([][(){}^$*+?|.\\])", pattern.replace("\\.", "\0") + "$", maxsplit=1)
     start = plain.replace("\0", ".")
     return start[:-1] if special in "*?{" else start
 
@@ -138,7 +138,11 @@ def _list_of(provider: str) -> str | None:
 def _fits(rule: Rule, name: str) -> bool:
     if isinstance(rule, Mapping):
         if "re" in rule:
-            return re.search(str(rule["re"]), name) is not None
+            pattern = str(rule["re"])
+            begins = pattern[:1] == "^" and "|" not in pattern
+            if begins and not name.startswith(_start(pattern[1:])):
+                return False
+            return re.search(pattern, name) is not None
         return all(_fits(each, name) for each in rule["all"])
     if not isinstance(rule, str):
         return any(_fits(each, name) for each in rule)

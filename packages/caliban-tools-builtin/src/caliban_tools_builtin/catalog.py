@@ -64,6 +64,7 @@ class ToolOptions(Struct, frozen=True, kw_only=True):
     asker: Asker | None = None
     tasks: TaskGroup | None = None
     announce: Callable[[Callable[[], tuple[str, ...]]], None] | None = None
+    show_shells: Callable[[BackgroundShells], None] | None = None
     web: Callable[[], WebClient] | None = None
     search: Callable[[], SearchService] | None = None
     media: Callable[[], MediaLimits] | None = None
@@ -152,6 +153,8 @@ class _Parts:
         shells = BackgroundShells(options.runner, options.tasks)
         if options.announce is not None:
             options.announce(shells.news)
+        if options.show_shells is not None:
+            options.show_shells(shells)
         return shells
 
     def _shell_environment(self) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -42,8 +43,9 @@ _TEXTS = Path(__file__).with_name("text")
 _FACTS: Final[Mapping[str, ToolFacts]] = {**FILES, **SEARCHES, **SHELL, **WEB, **SESSION}
 
 
+@cache
 def builtin_specs() -> tuple[ToolSpec, ...]:
-    """The specs of the built-in tools, in the order in which they are offered."""
+    """The specs of the built-in tools, in the order in which they are offered; the same ones each time."""
     return tuple(_spec(name) for name in NAMES)
 
 

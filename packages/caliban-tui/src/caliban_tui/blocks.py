@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
-from msgspec import field
+from msgspec import Struct, field
 
 from caliban_commands.answer import AnswerPart
+from caliban_common.message import ImageBlock
 from caliban_common.tagged import Tagged
 
 
@@ -25,11 +26,16 @@ class PromptBlock(Tagged, frozen=True, kw_only=True, tag="prompt"):
 class ReplyBlock(Tagged, frozen=True, kw_only=True, tag="reply"):
     """A block of the model's Markdown: a paragraph, a list, a table, a fence of code; one closes at a time.
 
-    `is_first` stands at the beginning of a reply.
+    `is_first` stands at the beginning of a reply, `is_joined` directly below the block before. An item of an
+    ordered list has its number in `ordinal`. Of a later part of a long fence, `fence` is the line that opened
+    it.
     """
 
     markdown: str
     is_first: bool = False
+    is_joined: bool = False
+    ordinal: int = 0
+    fence: str = ""
 
 
 class ReasoningBlock(Tagged, frozen=True, kw_only=True, tag="reasoning"):
@@ -42,7 +48,8 @@ class ReasoningBlock(Tagged, frozen=True, kw_only=True, tag="reasoning"):
 class CallBlock(Tagged, frozen=True, kw_only=True, tag="call"):
     """A tool call and what came of it. `summary` is its one line; `details` are the tool's for a screen.
 
-    `outcome` is that of `ToolCallEnd`; `agent` is whose call it is, empty for the main one.
+    `outcome` is that of `ToolCallEnd`; `agent` is whose call it is, empty for the main one. `inner` is what a
+    sub-agent of it did, as far as it was kept; `left_out` counts the rest. One that `is_apart` follows words.
     """
 
     tool_use_id: str
@@ -55,6 +62,34 @@ class CallBlock(Tagged, frozen=True, kw_only=True, tag="call"):
     details: Mapping[str, Any] = field(default_factory=dict)
     duration_s: float = 0.0
     agent: str = ""
+    images: tuple[ImageBlock, ...] = ()
+    is_apart: bool = False
+    inner: tuple[TranscriptBlock, ...] = ()
+    left_out: int = 0
+
+
+class TodoRow(Struct, frozen=True, kw_only=True):
+    """One task of the model's list; `is_changed` says that it is new, or stands elsewhere than before."""
+
+    content: str
+    status: str
+    is_changed: bool = True
+
+
+class TodoBlock(Tagged, frozen=True, kw_only=True, tag="todos"):
+    """The model's list of tasks as it is now."""
+
+    rows: tuple[TodoRow, ...]
+
+
+class TaskBlock(Tagged, frozen=True, kw_only=True, tag="task"):
+    """Work that a call had left to the background is over; `inner` and `left_out` are as those of a call."""
+
+    title: str
+    status: str
+    duration_s: float = 0.0
+    inner: tuple[TranscriptBlock, ...] = ()
+    left_out: int = 0
 
 
 class NoticeBlock(Tagged, frozen=True, kw_only=True, tag="notice"):
@@ -89,12 +124,18 @@ class SummaryBlock(Tagged, frozen=True, kw_only=True, tag="summary"):
 
 
 class EndBlock(Tagged, frozen=True, kw_only=True, tag="end"):
-    """A prompt is answered: what it took. `words` say why where it is no success."""
+    """A prompt is answered: what it took. `words` say why where it is no success, `hint` what helps.
+
+    `cost_usd` is that of this prompt, `None` where a price is not known.
+    """
 
     duration_s: float
     turns: int
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0
     words: str = ""
+    hint: str = ""
+    input_tokens: int = 0
+    output_tokens: int = 0
 
 
 TranscriptBlock: TypeAlias = (
@@ -102,6 +143,8 @@ TranscriptBlock: TypeAlias = (
     | ReplyBlock
     | ReasoningBlock
     | CallBlock
+    | TodoBlock
+    | TaskBlock
     | NoticeBlock
     | AnswerBlock
     | ShellBlock

@@ -23,7 +23,7 @@ _HIDDEN: Final = (
 )
 """C1, bidi and what is invisible, tags and variation selectors that nothing shows; joiners stay."""
 
-_CONTROL: Final = lazy_pattern(f"[\x00-\x09\x0b-\x1f\x7f{_HIDDEN}]")
+CONTROL: Final = lazy_pattern(f"[\x00-\x09\x0b-\x1f\x7f{_HIDDEN}]")
 _IN_LINE: Final = lazy_pattern(f"[\x00-\x1f\x7f{_HIDDEN}]")
 _OVERSTRUCK: Final = lazy_pattern("(.)\x08\\1|_\x08(?=[^\x08])")
 _BREAK: Final = lazy_pattern("\r++\n?|[\x0b\x0c\x85\u2028\u2029]")
@@ -46,7 +46,7 @@ def neutral(text: str, *, tab: str = "    ") -> str:
     text = _SEQUENCE.sub("", text)
     if "\x08" in text:
         text = _OVERSTRUCK.sub(r"\1", text)
-    text = _CONTROL.sub("", _BREAK.sub("\n", text.replace("\t", tab)))
+    text = CONTROL.sub("", _BREAK.sub("\n", text.replace("\t", tab)))
     return text if text.isascii() else _PILED.sub(r"\1", _LONE.sub("\ufffd", text))
 
 

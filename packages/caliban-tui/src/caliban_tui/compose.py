@@ -2,66 +2,65 @@
 
 from __future__ import annotations
 
+from caliban_tui.draft import draft_lines
 from caliban_tui.line import ScreenLine, plain
-from caliban_tui.question import question_lines
-from caliban_tui.render import prose_lines
+from caliban_tui.menu import menu_lines
+from caliban_tui.openlines import open_lines
+from caliban_tui.overlay import Overlay
+from caliban_tui.questionlines import question_view
 from caliban_tui.screen import Caret, ScreenFrame, ScreenSize
 from caliban_tui.status import status_line
-from caliban_tui.ui import DraftView, UiState
+from caliban_tui.ui import UiState
 from caliban_tui.view import ConversationView
-from caliban_tui.width import cells, cut, graphemes
+from caliban_tui.width import cut
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
 def compose(view: ConversationView, ui: UiState, size: ScreenSize, now_s: float) -> ScreenFrame:
     """The frame: at most half the screen of what is open, then what a person writes, then the status."""
-    lines: list[ScreenLine] = []
-    if view.open_text:
-        lines += [(), *prose_lines(view.open_text.strip("\n"), size.columns)]
-    for call in view.calls:
-        lines.append(cut(plain(f"○ {call.summary} {now_s - call.began_s:.0f} s", "tool"), size.columns))
-    lines = lines[-max(size.rows // 2, 1) :]
+    if ui.overlay is not None:
+        return _overlaid(ui.overlay, ui, size, now_s)
+    lines: list[ScreenLine] = open_lines(view, size, now_s)
     if view.is_working:
         mark = SPINNER[ui.tick % len(SPINNER)]
         lines.append(cut(plain(f"{mark} {now_s - view.began_s:.0f} s · esc interrupts", "dim"), size.columns))
+    asked = None
     if ui.question is not None:
-        lines += question_lines(ui.question, size.columns)
+        room = ScreenSize(size.columns, max(size.rows - len(lines) - 5, 3))
+        asked = question_view(ui.question, room, now_s)
+        asked_top = len(lines)
+        lines += asked.lines
     lines += [cut(plain(f"… {text}", "dim"), size.columns) for text in ui.queued]
-    drawn, caret = draft_lines(ui.draft, size.columns)
+    drawn, caret = draft_lines(ui.draft, size.columns, max(size.rows // 2, 1))
     lines.append(())
     top = len(lines)
     lines += drawn
+    if ui.menu is not None:
+        lines += menu_lines(ui.menu, size.columns, max(size.rows - len(lines) - 3, 3))
     if ui.hint:
         lines.append(cut(plain(ui.hint, "dim"), size.columns))
     lines.append(status_line(ui.status, size.columns))
-    return ScreenFrame(lines=tuple(lines), caret=Caret(top + caret.row, caret.column))
+    caret = Caret(top + caret.row, caret.column)
+    if asked is not None and asked.caret is not None:
+        caret = Caret(asked_top + asked.caret.row, asked.caret.column)
+    return ScreenFrame(lines=tuple(lines), caret=caret, look=ui.look)
 
 
-def draft_lines(draft: DraftView, columns: int) -> tuple[list[ScreenLine], Caret]:
-    """The draft, broken where the screen ends, and the caret in it."""
-    indent = cells(draft.mark)
-    lines: list[str] = [""]
-    used = indent
-    caret = Caret(0, indent)
-    place = 0
-    for grapheme in graphemes(draft.text):
-        if place <= draft.cursor:
-            caret = Caret(len(lines) - 1, used)
-        place += len(grapheme)
-        if grapheme == "\n":
-            lines.append("")
-            used = indent
-            continue
-        width = cells(grapheme)
-        if used + width >= columns:
-            lines.append("")
-            used = indent
-            if place - len(grapheme) <= draft.cursor:
-                caret = Caret(len(lines) - 1, used)
-        lines[-1] += grapheme
-        used += width
-    if draft.cursor >= len(draft.text):
-        caret = Caret(len(lines) - 1, used)
-    marks = [draft.mark] + [" " * indent] * (len(lines) - 1)
-    return [plain(mark + line) for mark, line in zip(marks, lines, strict=True)], caret
+def _overlaid(overlay: Overlay, ui: UiState, size: ScreenSize, now_s: float) -> ScreenFrame:
+    """An overlay, and below it the question that has come meanwhile."""
+    asked: tuple[ScreenLine, ...] = ()
+    caret = None
+    room = overlay_room(size)
+    if ui.question is not None:
+        view = question_view(ui.question, ScreenSize(size.columns, max(room.rows // 2, 3)), now_s)
+        asked, caret = view.lines, view.caret
+    shown = overlay.lines(ScreenSize(size.columns, max(room.rows - len(asked), 1)))
+    if caret is not None:
+        caret = Caret(len(shown) + caret.row, caret.column)
+    return ScreenFrame(lines=(*shown, *asked), caret=caret, look=ui.look)
+
+
+def overlay_room(size: ScreenSize) -> ScreenSize:
+    """The cells that an overlay has: a row less than the screen, whose last one would push the first away."""
+    return ScreenSize(size.columns, max(size.rows - 1, 1))

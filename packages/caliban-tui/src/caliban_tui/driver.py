@@ -3,38 +3,54 @@
 from __future__ import annotations
 
 import time
-from collections import deque
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Final, Literal
 
 import anyio
-from msgspec.structs import replace
+from anyio.abc import TaskGroup
 
-from caliban_commands.answer import CommandAnswer, Quit, SubmitPrompt, SwitchSession
+from caliban_commands.answer import (
+    AnswerPart,
+    ClearTranscript,
+    CommandEffect,
+    CopyText,
+    EditFile,
+    OpenView,
+    ShownChoice,
+    ShownText,
+    SwitchSession,
+    UseScreen,
+)
 from caliban_common.errors import CalibanError
-from caliban_common.message import user
-from caliban_common.permission import Decision
 from caliban_drive.notice import Notice
-from caliban_tui.blocks import AnswerBlock, EndBlock, NoticeBlock, PromptBlock
+from caliban_drive.result import PromptResult
+from caliban_tui.appearance import Appearance
+from caliban_tui.blocks import AnswerBlock, NoticeBlock, TranscriptBlock
+from caliban_tui.compose import overlay_room
 from caliban_tui.desk import ApprovalDesk
-from caliban_tui.fold import fold
-from caliban_tui.keys.table import KEYS, Action
+from caliban_tui.drafting import Drafting, DraftScreen
+from caliban_tui.effects import OutsideWork, copy_text, edit_file, show_in_editor
+from caliban_tui.errors import TerminalError, TerminalGone
+from caliban_tui.noteplace import ask_place
+from caliban_tui.notify import call
 from caliban_tui.paint.inline import InlinePainter
-from caliban_tui.question import OpenQuestion
+from caliban_tui.ports import EditorOptions
+from caliban_tui.screen import ScreenSize
 from caliban_tui.stage import Stage
+from caliban_tui.status import StatusLine
+from caliban_tui.suspend import suspend, watch_stops
+from caliban_tui.talk import Talk
 from caliban_tui.theme import DARK
 from caliban_tui.tty import Tty
-from caliban_tui.ui import DraftView, UiState
-from caliban_tui.view import ConversationView
+from caliban_tui.ui import UiState
+from caliban_tui.waiting import WaitingLine, WaitingLines
+from caliban_tui.window import OverlayWindow
 
 if TYPE_CHECKING:
-    from prompt_toolkit.application import Application
-    from prompt_toolkit.buffer import Buffer
-    from prompt_toolkit.key_binding import KeyPressEvent
+    from caliban_tui.host import NotePlace, TerminalHost
 
-    from caliban_tui.host import TerminalHost
-
-ARM_S: Final = 0.6
 AGAIN_S: Final = 1.0
 
 
@@ -42,263 +58,341 @@ class TerminalDriver:
     """The terminal interface over one terminal.
 
     `run` reads keys until the person leaves; `converse` holds one conversation and says what is wanted next.
-    `desk` is the approver of its sessions, `report` takes notices, `interrupt` comes from a signal.
+    `desk` is the approver of its sessions, `report` takes notices. `is_shown` once it can be typed into,
+    `is_gone` once the terminal is given back, with `farewell` as its last line. `status` stands in the status
+    line while there is no conversation. With `shows_faults` a fault of ours ends the program.
     """
 
     def __init__(self, tty: Tty) -> None:
         self.desk: ApprovalDesk = ApprovalDesk(self._question_changed)
+        self.is_shown = anyio.Event()
+        self.is_gone = anyio.Event()
+        self.status: StatusLine = StatusLine(state="starting")
+        self.farewell: str = ""
+        self.shows_faults = False
+        self.lines: WaitingLines = WaitingLines()
         self._stage = Stage(tty, InlinePainter(DARK), self._ui, self.leave)
-        self._host: TerminalHost | None = None
-        self._lines: deque[str] = deque()
-        self._line_came = anyio.Event()
-        self._next: SwitchSession | None = None
+        self._talk: Talk | None = None
+        self._tasks: TaskGroup | None = None
         self._left = False
-        self._armed_from_s = 0.0
+        self._waits: anyio.Event | None = None
+        self._has_focus = True
+        self._asks = False
         self._hint = ""
         self._pressed: tuple[str, float] = ("", 0.0)
         self._began_s = time.monotonic()
-        self._actions: Mapping[Action, Callable[[Buffer], None]] = {
-            "send": self._submit,
-            "newline": lambda buffer: buffer.insert_text("\n"),
-            "queue": self._queue,
-            "interrupt": self._interrupt,
-            "clear_or_quit": self._clear_or_quit,
-            "end_of_file": self._end_of_file,
-            "redraw": lambda buffer: self._stage.redraw(),
-            "cycle_mode": self._cycle_mode,
-            "suspend": self._suspend,
-        }
-        self._app: Application[Any] = self._application()
+        self._drafting = Drafting(
+            {
+                "send": self._submit,
+                "complete": self._queue,
+                "interrupt": self._interrupt,
+                "clear_or_quit": self._clear_or_quit,
+                "end_of_file": self.leave,
+                "redraw": self._stage.redraw,
+                "cycle_mode": self._cycle_mode,
+                "suspend": suspend,
+                "take_back": self._take_back,
+                "viewer": partial(self._open_view, "transcript"),
+                "page_up": partial(self._open_view, "transcript"),
+                "background": partial(self._open_view, "tasks"),
+                "todos": self._open_todos,
+                "help": partial(self._open_view, "help"),
+                "detail": self._next_detail,
+            },
+            DraftScreen(
+                draw=self._stage.paint,
+                intercept=self._intercepts,
+                answer=self._answered,
+                say=self._say,
+                given_over=self._stage.paused,
+            ),
+            EditorOptions(read_fd=tty.read_fd),
+        )
+        self._editor = self._drafting.editor
+        self._window = OverlayWindow(self)
+        self._appearance = Appearance(self._stage, self._editor, say=self._say, complain=self.complain)
 
     @property
     def has_left(self) -> bool:
         """Whether the person wants to leave."""
         return self._left
 
+    @property
+    def stage(self) -> Stage:
+        """What is on the screen."""
+        return self._stage
+
     async def run(self) -> None:
         """Show the screen and read keys until `leave`. Raises `TerminalGone`."""
         self._stage.open()
+        self._stage.paint()
         try:
             async with anyio.create_task_group() as tasks:
+                self._tasks = tasks
                 tasks.start_soon(self._stage.run)
-                try:
-                    await self._app.run_async(handle_sigint=False, set_exception_handler=False)
-                except EOFError:
-                    pass
+                tasks.start_soon(watch_stops, self._stage)
+                self.is_shown.set()
+                with suppress(TerminalGone):
+                    await self._editor.run()
                 self.leave()
                 tasks.cancel_scope.cancel()
         finally:
-            self._stage.close()
+            self._stage.close(self.farewell)
+            self.is_gone.set()
 
-    async def converse(self, host: TerminalHost) -> SwitchSession | None:
-        """Answer what is typed until another session is wanted; `None` where the person leaves."""
-        self._host, self._next = host, None
+    async def converse(self, host: TerminalHost, tasks: TaskGroup) -> SwitchSession | None:
+        """Answer what is typed until another session is wanted; `None` where the person leaves.
+
+        `tasks` holds what a conversation does beside its prompts.
+        """
+        if self._left:
+            return None
+        self._talk = Talk(host, self._stage, self.lines, self, tasks)
+        self.desk.host = host.desk
+        self._drafting.use(host, lambda: self._talk is not None and self._talk.is_at_work)
         self._stage.changed()
         try:
-            while not self._left and self._next is None:
-                await self._line_came.wait()
-                self._line_came = anyio.Event()
-                while self._lines and not self._left and self._next is None:
-                    await self._take(self._lines.popleft(), host)
+            return await self._talk.run()
         finally:
-            self._host = None
-        return self._next
+            self._talk = self.desk.host = None
+            self._drafting.use(None)
+            self._window.close()
 
     def report(self, notice: Notice) -> None:
         """A notice from below: into the transcript."""
         self._stage.show(NoticeBlock(level="warning", text=notice.message, hint=notice.hint or ""))
 
+    def complain(self, error: CalibanError) -> None:
+        """What went wrong outside of a conversation: into the transcript."""
+        self._stage.show(NoticeBlock(level="error", text=error.message, hint=error.hint or ""))
+
+    def welcome(self, markdown: str) -> None:
+        """Words for a person who cannot begin yet."""
+        self._stage.show(AnswerBlock(line="", parts=(ShownText(markdown=markdown),)))
+
+    async def wait_for_line(self) -> None:
+        """Until something is typed and sent, or the person leaves; an empty line counts, and is taken."""
+        self._waits = anyio.Event()
+        await self._waits.wait()
+        self._waits = None
+
     def type_ahead(self, line: str) -> None:
         """Take `line` as if it had been typed."""
-        self._lines.append(line)
-        self._line_came.set()
+        self.lines.put(WaitingLine(text=line))
 
     def leave(self) -> None:
         """End it: the prompt at work is interrupted, the screen closes."""
         self._left = True
-        self._line_came.set()
-        if self._host is not None:
-            self._host.session.interrupt()
-        if self._app.is_running and not self._app.is_done:
-            self._app.exit()
+        self.lines.wake()
+        if self._waits is not None:
+            self._waits.set()
+        if self._talk is not None:
+            self._talk.stop()
+        self._editor.exit()
 
-    async def _take(self, line: str, host: TerminalHost) -> None:
-        try:
-            if line.startswith("!"):
-                self._stage.show(await host.shell(line[1:].strip()))
-                return
-            called = host.commands.called(line) if line.startswith("/") else None
-            if called is None:
-                await self._prompt(line, host)
-                return
-            command, arguments = called
-            answer = await host.commands.run(command, arguments, host, "idle")
-            await self._answered(line, answer, host)
-        except CalibanError as error:
-            self._stage.show(NoticeBlock(level="error", text=error.message, hint=error.hint or ""))
+    @property
+    def host(self) -> TerminalHost | None:
+        """See `WindowScreen`."""
+        return None if self._talk is None else self._talk.host
 
-    async def _answered(self, line: str, answer: CommandAnswer, host: TerminalHost) -> None:
-        if answer.parts:
-            self._stage.show(AnswerBlock(line=line, parts=answer.parts))
-        match answer.effect:
-            case None:
-                return
-            case Quit():
-                self.leave()
-            case SwitchSession():
-                self._next = answer.effect
-            case SubmitPrompt():
-                await self._prompt(answer.effect.text, host)
+    @property
+    def is_at_work(self) -> bool:
+        """See `WindowScreen`."""
+        return self._talk is not None and self._talk.is_at_work
+
+    def room(self) -> ScreenSize:
+        """See `WindowScreen`."""
+        return overlay_room(self._stage.tty.size())
+
+    def changed(self) -> None:
+        """See `WindowScreen`."""
+        self._stage.changed()
+
+    def show(self, *blocks: TranscriptBlock) -> None:
+        """See `WindowScreen`."""
+        self._stage.show(*blocks)
+
+    def start(self, work: Callable[[], Awaitable[None]]) -> None:
+        """See `WindowScreen`."""
+        if self._talk is not None:
+            self._talk.start(work)
+
+    def run_line(self, line: str) -> None:
+        """See `WindowScreen`."""
+        self._send(line, steers=False)
+
+    async def perform(self, effect: CommandEffect) -> None:
+        """See `WindowScreen`."""
+        if self._talk is None:
+            return
+        if isinstance(effect, SwitchSession) and self._talk.is_at_work:
+            raise TerminalError("a prompt is at work: interrupt it before you go to another session")
+        await self._talk.perform(effect)
+
+    async def edit_text(self, text: str, suffix: str) -> None:
+        """See `WindowScreen`."""
+        await show_in_editor(text, self._outside())
+
+    def choose(self, choice: ShownChoice) -> None:
+        """See `TalkScreen`."""
+        self._window.choose(choice)
+
+    async def show_effect(self, effect: CommandEffect, parts: tuple[AnswerPart, ...]) -> None:
+        """See `TalkScreen`."""
+        match effect:
+            case OpenView():
+                self._window.open(effect, parts)
+            case CopyText():
+                self._say(await copy_text(effect.text, self._outside()))
+            case EditFile():
+                await edit_file(effect.path, self._outside())
+            case ClearTranscript():
+                self._stage.clear()
+            case UseScreen():
+                self._appearance.change(effect)
             case _:
-                words = f"the terminal interface has no {answer.effect.type} yet"
-                self._stage.show(NoticeBlock(level="warning", text=words))
+                raise TerminalError(f"the terminal interface has no {effect.type}")
 
-    async def _prompt(self, text: str, host: TerminalHost) -> None:
-        message = await host.message(text)
-        self._stage.show(PromptBlock(text=text))
-        now = time.monotonic()
-        self._stage.view = ConversationView(is_working=True, began_s=now)
-        try:
-            async with host.session.submit(message) as submission:
-                async for event in submission.events:
-                    view, blocks = fold(self._stage.view, event, time.monotonic(), host.describe)
-                    self._stage.view = view
-                    if blocks:
-                        self._stage.show(*blocks)
-                    self._stage.changed()
-            result = submission.result
-            words = "" if not result.is_error else (result.error or result.subtype)
-            duration_s = time.monotonic() - now
-            end = EndBlock(duration_s=duration_s, turns=result.turns, cost_usd=result.cost_usd, words=words)
-            self._stage.show(end)
-        finally:
-            self._stage.view = ConversationView()
-            self._stage.changed()
-        for late in host.session.unread():
-            self._lines.appendleft(late.text)
+    def _outside(self) -> OutsideWork:
+        """Programs beside the conversation. Raises `TerminalError` where there is none."""
+        host = self.host
+        if host is None:
+            raise TerminalError("nothing is open yet that could run programs")
+        return OutsideWork(
+            programs=host.draft_help.programs, given_over=self._given_over, send=self._stage.send
+        )
+
+    @contextmanager
+    def _given_over(self) -> Iterator[None]:
+        with self._editor.stop_reading(), self._stage.paused():
+            yield
+
+    async def choose_note_place(self, places: tuple[NotePlace, ...], note: str) -> NotePlace | None:
+        """See `TalkScreen`."""
+        return await ask_place(self.desk, places, note)
+
+    def ended(self, result: PromptResult | None) -> None:
+        """See `TalkScreen`."""
+        words = "the prompt is answered" if result is None or not result.is_error else "the prompt has failed"
+        self._call(words)
+
+    def give_back(self, lines: tuple[WaitingLine, ...]) -> None:
+        """See `TalkScreen`."""
+        if not lines:
+            return
+        texts = [*(line.text for line in lines), *filter(None, (self._editor.text,))]
+        self._editor.set_text("\n".join(texts))
+        self._stage.changed()
+
+    def _call(self, words: str) -> None:
+        """Let a person who looks elsewhere know."""
+        if not self._has_focus:
+            self._stage.send(call(words, self._appearance.options.notify))
+
+    def focus(self, has_focus: bool) -> None:
+        """The terminal says whether a person looks at it."""
+        self._has_focus = has_focus
 
     def _ui(self) -> UiState:
         """The state of the keyboard, for a frame."""
-        buffer = self._app.current_buffer
-        host = self._host
-        request = self.desk.request
-        question = None
-        if request is not None and host is not None:
-            question = OpenQuestion(
-                request=request,
-                summary=host.describe(request.call),
-                is_armed=time.monotonic() >= self._armed_from_s,
-                waiting=self.desk.waiting,
-            )
+        host = None if self._talk is None else self._talk.host
+        if host is not None and host.options is not self._appearance.options:
+            self._appearance.use(host.options)
         return UiState(
-            draft=DraftView(text=buffer.text, cursor=buffer.cursor_position),
-            queued=tuple(self._lines),
-            question=question,
-            status=replace(host.status()) if host is not None else UiState().status,
+            draft=self._editor.draft(),
+            menu=self._editor.menu(),
+            queued=(*(self._talk.steered if self._talk is not None else ()), *self.lines.texts),
+            question=self.desk.open,
+            status=host.status() if host is not None else self.status,
             hint=self._hint,
-            tick=int((time.monotonic() - self._began_s) / 0.25),
+            look=self._appearance.look,
+            overlay=self._window.overlay,
+            tick=0
+            if self._appearance.options.reduces_motion
+            else int((time.monotonic() - self._began_s) / 0.25),
         )
+
+    def _say(self, words: str) -> None:
+        """Words for a moment."""
+        self._hint = words
+        self._stage.changed()
 
     def _question_changed(self) -> None:
-        self._armed_from_s = time.monotonic() + ARM_S
+        asks = self.desk.open is not None
+        if asks and not self._asks:
+            self._call("a question waits")
+        self._asks = asks
         self._stage.changed()
 
-    def _application(self) -> Application[Any]:
-        from prompt_toolkit.application import Application
-        from prompt_toolkit.buffer import Buffer
-        from prompt_toolkit.filters import Condition
-        from prompt_toolkit.input import create_input
-        from prompt_toolkit.key_binding import KeyBindings
-        from prompt_toolkit.layout import BufferControl, Layout, Window
-        from prompt_toolkit.output import DummyOutput
+    def _intercepts(self, name: str) -> bool:
+        """Whether a key is the open question's; any other holds it off for a while."""
+        if name != "escape":
+            self._hint = ""
+        return self.desk.key(name) or self._window.key(name)
 
-        from caliban_tui.live import LiveRenderer
+    def _answered(self, data: bytes) -> None:
+        """The terminal says something of itself."""
+        if data in (b"\x1b[I", b"\x1b[O"):
+            self.focus(data == b"\x1b[I")
 
-        bindings = KeyBindings()
-        for row in KEYS:
-            bindings.add(*row.keys)(self._bound(row.action))
+    def _submit(self) -> None:
+        self._send(self._editor.take(), steers=True)
 
-        @Condition
-        def is_asked() -> bool:
-            return self.desk.request is not None and time.monotonic() >= self._armed_from_s
+    def _queue(self) -> None:
+        if self._editor.text.strip():
+            self._send(self._editor.take(), steers=False)
 
-        @bindings.add("y", filter=is_asked)
-        def _(event: KeyPressEvent) -> None:
-            self.desk.answer(Decision(action="allow", by="person"))
+    def _interrupt(self) -> None:
+        talk = self._talk
+        if talk is not None and talk.is_at_work:
+            if self._twice("interrupt", "esc again interrupts"):
+                talk.interrupt()
+        elif (
+            talk is not None
+            and not self._editor.text
+            and self._twice("rewind", "esc again: go back to a prompt")
+        ):
+            self._open_view("rewind")
 
-        @bindings.add("n", filter=is_asked)
-        def _(event: KeyPressEvent) -> None:
-            self.desk.answer(Decision(action="deny", reason="the user said no", by="person"))
-
-        draft = Buffer(multiline=True, on_text_changed=lambda _: self._typed())
-        app: Application[Any] = Application(
-            layout=Layout(Window(BufferControl(draft))),
-            key_bindings=bindings,
-            input=create_input(),
-            output=DummyOutput(),
-            erase_when_done=True,
-        )
-        app.ttimeoutlen, app.timeoutlen = 0.05, 0.3
-        app.renderer = LiveRenderer(self._stage.paint)
-        return app
-
-    def _typed(self) -> None:
-        self._hint = ""
-        if self.desk.request is not None:
-            self._armed_from_s = time.monotonic() + ARM_S
-
-    def _bound(self, action: Action) -> Callable[[KeyPressEvent], None]:
-        def act(event: KeyPressEvent) -> None:
-            self._act(action, event)
-
-        return act
-
-    def _act(self, action: Action, event: KeyPressEvent) -> None:
-        """Do what a key means, and show it."""
-        self._actions[action](event.current_buffer)
-        self._stage.changed()
-
-    def _submit(self, buffer: Buffer) -> None:
-        self._send(buffer.text, steers=self._stage.view.is_working)
-        buffer.reset(append_to_history=True)
-
-    def _queue(self, buffer: Buffer) -> None:
-        if buffer.text.strip():
-            self._send(buffer.text, steers=False)
-            buffer.reset(append_to_history=True)
-
-    def _interrupt(self, buffer: Buffer) -> None:
-        working = self._stage.view.is_working
-        if working and self._twice("interrupt", "esc again interrupts") and self._host is not None:
-            self._host.session.interrupt()
-
-    def _clear_or_quit(self, buffer: Buffer) -> None:
-        if buffer.text:
-            buffer.reset(append_to_history=True)
-        elif self._stage.view.is_working and self._host is not None:
-            self._host.session.interrupt()
+    def _clear_or_quit(self) -> None:
+        if self._editor.text:
+            self._editor.clear()
+        elif self._talk is not None and self._talk.is_at_work:
+            self._talk.interrupt()
         elif self._twice("quit", "ctrl+c again leaves"):
             self.leave()
 
-    def _end_of_file(self, buffer: Buffer) -> None:
-        if not buffer.text:
-            self.leave()
+    def _cycle_mode(self) -> None:
+        if self._talk is not None:
+            self._hint = self._talk.host.cycle_mode().warning
+        else:
+            self._hint = "nothing is open yet whose mode could change"
 
-    def _cycle_mode(self, buffer: Buffer) -> None:
-        if self._host is not None:
-            self._host.cycle_mode()
+    def _open_todos(self) -> None:
+        self._window.open_todos()
 
-    def _suspend(self, buffer: Buffer) -> None:
-        self._hint = "suspending is not built yet"
+    def _next_detail(self) -> None:
+        self._appearance.next_detail()
+
+    def _open_view(self, view: Literal["transcript", "tasks", "help", "rewind"]) -> None:
+        if self._talk is None:
+            self._say("nothing is open yet")
+        else:
+            self._window.open(OpenView(view=view))
+
+    def _take_back(self) -> None:
+        """Put what was queued last back into the draft."""
+        line = self.lines.take_back()
+        if line is not None:
+            self.give_back((line,))
 
     def _send(self, text: str, *, steers: bool) -> None:
-        if not text.strip():
-            return
-        if steers and self._host is not None and not text.startswith(("/", "!")):
-            self._host.session.steer(user(text))
-            self._stage.show(PromptBlock(text=text, steered=True))
-            return
-        self.type_ahead(text)
+        if self._waits is not None:
+            self._waits.set()
+        if self._talk is not None:
+            self._talk.send(text, steers=steers)
+        elif text.strip():
+            self.lines.put(WaitingLine(text=text))
 
     def _twice(self, what: str, hint: str) -> bool:
         """Whether a key was pressed for the second time within a second; a hint asks for it."""

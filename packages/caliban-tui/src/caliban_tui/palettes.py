@@ -10,6 +10,7 @@ _SHAPES: Final = MappingProxyType(
     {
         "bold": "bold",
         "emphasis": "italic",
+        "struck": "strike",
         "heading": "bold",
         "selected": "reverse",
         "key": "bold",

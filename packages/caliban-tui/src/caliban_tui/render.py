@@ -16,74 +16,132 @@ from caliban_tui.blocks import (
     ReplyBlock,
     ShellBlock,
     SummaryBlock,
+    TaskBlock,
+    TodoBlock,
     TranscriptBlock,
 )
+from caliban_tui.callrows import FULL_CHARS, call_lines, task_lines
 from caliban_tui.clean import neutral
-from caliban_tui.line import ScreenLine, plain
-from caliban_tui.width import cells, wrap
+from caliban_tui.ends import end_lines
+from caliban_tui.line import ScreenLine, StyledText, plain
+from caliban_tui.look import NORMAL, TranscriptLook
+from caliban_tui.markdown.draw import markdown_lines, plain_lines
+from caliban_tui.markdown.splitter import OpenReply, closed, fed
+from caliban_tui.markdown.table import table_lines
+from caliban_tui.markdown.words import WordSpan, flat
+from caliban_tui.todorows import todo_lines
+
+THOUGHT_LINES = 200
+UNBROKEN = 1 << 30
+"""Columns for prose that the terminal breaks."""
 
 
-def block_lines(block: TranscriptBlock, columns: int) -> tuple[ScreenLine, ...]:
+def block_lines(
+    block: TranscriptBlock, columns: int, look: TranscriptLook = NORMAL
+) -> tuple[ScreenLine, ...]:
     """The lines of a finished block."""
-    return tuple(_lines(block, columns))
+    return tuple(_lines(block, columns, look))
 
 
 def prose_lines(text: str, columns: int, style: str = "") -> tuple[ScreenLine, ...]:
-    """Text wrapped at words."""
-    return tuple(plain(line, style) for part in neutral(text).split("\n") for line in wrap(part, columns))
+    """Text wrapped at words, no line wider than `columns`."""
+    return tuple(plain_lines(neutral(text), columns, style, hard=True))
 
 
-def _lines(block: TranscriptBlock, columns: int) -> Iterator[ScreenLine]:
+def reply_lines(text: str, columns: int) -> Iterator[ScreenLine]:
+    """Markdown of any size that is there as a whole."""
+    reply, blocks = fed(OpenReply(), text)
+    for number, block in enumerate((*blocks, *closed(reply))):
+        if number and not block.is_joined:
+            yield ()
+        yield from markdown_lines(block.markdown, columns, ordinal=block.ordinal, fence=block.fence)
+
+
+def _lines(block: TranscriptBlock, columns: int, look: TranscriptLook) -> Iterator[ScreenLine]:
     match block:
         case PromptBlock():
             yield ()
-            yield from prose_lines(f"> {block.text}", columns, "prompt")
+            mark = ">" if not block.steered else ">>"
+            yield from prose_lines(f"{mark} {block.text}", columns, "prompt")
+            for name in block.attached:
+                yield plain(f"  + {flat(name)}", "dim")
         case ReplyBlock():
-            yield ()
-            yield from prose_lines(block.markdown.strip("\n"), columns)
+            if not block.is_joined:
+                yield ()
+            width = columns if look.wraps_prose else UNBROKEN
+            yield from markdown_lines(block.markdown, width, ordinal=block.ordinal, fence=block.fence)
         case ReasoningBlock():
-            yield plain(f"thought for {block.duration_s:.0f} s", "dim")
+            yield from _thought(block, columns, look)
         case CallBlock():
-            mark = {"ran": "●", "failed": "✗", "denied": "⊘"}.get(block.outcome, "○")
-            style = "tool" if block.outcome == "ran" else "error"
-            yield plain(f"{mark} {neutral(block.summary)}", style)
-            for line in neutral(block.output).splitlines()[:3]:
-                yield plain(f"  {line}"[:columns], "dim")
+            yield from call_lines(block, columns, look)
+        case TodoBlock():
+            yield from todo_lines(block.rows, columns, only_changed=look.detail != "full")
+        case TaskBlock():
+            yield from task_lines(block, columns, look)
+        case _:
+            yield from _told(block, columns)
+
+
+def _told(
+    block: NoticeBlock | AnswerBlock | ShellBlock | SummaryBlock | EndBlock, columns: int
+) -> Iterator[ScreenLine]:
+    match block:
         case NoticeBlock():
-            yield from prose_lines(block.text, columns, "warning" if block.level != "info" else "dim")
+            style = {"info": "dim", "error": "error"}.get(block.level, "warning")
+            yield from prose_lines(block.text, columns, style)
             if block.hint:
                 yield from prose_lines(block.hint, columns, "dim")
         case AnswerBlock():
-            yield plain(neutral(block.line), "dim")
+            yield plain(flat(block.line), "dim")
             for part in block.parts:
                 yield from _part(part, columns)
         case ShellBlock():
-            yield plain(f"! {neutral(block.command)}", "code")
-            for line in neutral(block.output).splitlines():
+            for number, line in enumerate(neutral(block.command).split("\n")):
+                yield plain(f"{'  ' if number else '! '}{line}", "code")
+            output = block.output.rstrip("\n")
+            for line in neutral(output[:FULL_CHARS]).split("\n") if output else ():
                 yield plain(line)
+            if len(output) > FULL_CHARS:
+                yield plain(f"… {len(output) - FULL_CHARS:,} more characters", "dim")
+            if block.code:
+                yield plain(f"exit code {block.code}", "error")
         case SummaryBlock():
-            yield plain(f"{block.reason}: {block.tokens_before:,} → {block.tokens_after:,} tokens", "dim")
+            words = f"{block.reason}: {block.tokens_before:,} → {block.tokens_after:,} tokens"
+            yield plain(flat(words), "dim")
         case EndBlock():
-            yield plain(block.words or f"{block.duration_s:.1f} s", "dim")
+            yield from end_lines(block, columns)
         case _:
             assert_never(block)
+
+
+def _thought(block: ReasoningBlock, columns: int, look: TranscriptLook) -> Iterator[ScreenLine]:
+    """How long the model thought; in the full view what."""
+    words = "thought" if block.duration_s < 0.5 else f"thought for {block.duration_s:.0f} s"
+    yield plain(words, "dim")
+    if look.detail == "full":
+        rows = prose_lines(block.text.strip(), max(columns - 2, 1), "dim")
+        for row in rows[:THOUGHT_LINES]:
+            yield (StyledText("  "), *row)
+        if len(rows) > THOUGHT_LINES:
+            yield plain(f"  … {len(rows) - THOUGHT_LINES:,} more lines", "dim")
 
 
 def _part(part: AnswerPart, columns: int) -> Iterator[ScreenLine]:
     match part:
         case ShownText():
-            yield from prose_lines(part.markdown, columns)
+            yield from reply_lines(part.markdown, columns)
         case ShownTable():
-            rows = (part.columns, *part.rows)
-            widths = [max(cells(row[n]) for row in rows) for n in range(len(part.columns))]
-            for row in rows:
-                padded = (text + " " * (width - cells(text)) for text, width in zip(row, widths, strict=True))
-                yield plain("  ".join(padded).rstrip())
+            if part.title:
+                yield plain(flat(part.title), "bold")
+            rows = [[(WordSpan(flat(cell)),) for cell in row] for row in (part.columns, *part.rows)]
+            yield from table_lines(rows, columns)
             for note in part.notes:
-                yield plain(note, "dim")
+                yield from prose_lines(note, columns, "dim")
         case ShownChoice():
-            yield plain(part.title, "bold")
+            yield plain(flat(part.title), "bold")
             for choice in part.rows:
-                yield plain(f"  {choice.line}  {choice.label}")
+                mark = "›" if choice.is_current else " "
+                detail = f"  {choice.detail}" if choice.detail else ""
+                yield plain(flat(f"{mark} {choice.line}  {choice.label}{detail}"))
         case _:
             assert_never(part)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from caliban_tui.line import ScreenLine
+from caliban_tui.look import NORMAL, TranscriptLook
 
 
 class ScreenSize(NamedTuple):
@@ -26,10 +27,12 @@ class Caret(NamedTuple):
 class ScreenFrame(Struct, frozen=True, kw_only=True):
     """The live region: lines, each already cut to the width, and the caret; without one it is hidden.
 
-    `spoken` are lines that change only when something happens: a question, a hint, a tool at work, the mode.
-    A screen reader is told each when it comes; the other lines, with what moves in them, it is not told.
+    `look` is how finished blocks are drawn above it. `spoken` are lines that change only when something
+    happens: a question, a hint, a tool at work, the mode. A screen reader is told each when it comes; the
+    other lines, with what moves in them, it is not told.
     """
 
     lines: tuple[ScreenLine, ...]
     caret: Caret | None = None
+    look: TranscriptLook = NORMAL
     spoken: tuple[ScreenLine, ...] = ()

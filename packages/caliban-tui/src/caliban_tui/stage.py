@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final
 
 import anyio
 
-from caliban_tui.blocks import TranscriptBlock
+from caliban_tui.blocks import CallBlock, TranscriptBlock
 from caliban_tui.compose import compose
 from caliban_tui.errors import TerminalGone
 from caliban_tui.paint.painter import Painter
@@ -19,12 +21,18 @@ from caliban_tui.view import ConversationView
 
 FRAME_S: Final = 1 / 30
 TICK_S: Final = 0.25
+STILL_TICK_S: Final = 1.0
+CLEARED: Final = b"\x1b[H\x1b[J"
+MAX_BLOCKS: Final = 5_000
+MAX_BLOCK_CHARS: Final = 8_000_000
+"""What is kept of a transcript beside the history; what is older stands in the terminal's scrollback."""
 
 
 class Stage:
-    """The view, the state of the keyboard and the painter of now; `blocks` are all that ever finished.
+    """The view, the state of the keyboard and the painter of now; `blocks` are the last that finished.
 
     `ui` is asked for at every frame. `gone` is called once when the terminal takes nothing any more.
+    `is_still` says that nothing turns while it is waited for.
     """
 
     def __init__(
@@ -33,7 +41,9 @@ class Stage:
         self.tty: Tty = tty
         self.painter: Painter = painter
         self.view: ConversationView = ConversationView()
-        self.blocks: list[TranscriptBlock] = []
+        self.blocks: deque[TranscriptBlock] = deque()
+        self.is_still = False
+        self._chars = 0
         self._ui = ui
         self._gone = gone
         self._unpainted: list[TranscriptBlock] = []
@@ -47,8 +57,8 @@ class Stage:
         self.tty.write(self.painter.enter())
         self._is_open = True
 
-    def close(self) -> None:
-        """Stop painting and give the terminal back; what was said stays."""
+    def close(self, farewell: str = "") -> None:
+        """Stop painting and give the terminal back; what was said stays, `farewell` is the last line."""
         if not self._is_open:
             return
         try:
@@ -59,15 +69,53 @@ class Stage:
         self._is_open = False
         try:
             self.tty.write(self.painter.leave())
+            if farewell:
+                self.tty.write(f"{farewell}\r\n".encode())
         except TerminalGone:
             pass
         self.tty.leave()
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Give the terminal back for a while; nothing is painted meanwhile, and all that is live after it."""
+        if not self._is_open:
+            yield
+            return
+        self._is_open = False
+        try:
+            self.tty.write(self.painter.leave())
+            self.tty.leave()
+            yield
+        except TerminalGone:
+            self._gone()
+        else:
+            self._come_back()
+
+    def _come_back(self) -> None:
+        try:
+            self.open()
+            self.paint()
+        except TerminalGone:
+            self._is_open = False
+            self._gone()
+
     def show(self, *blocks: TranscriptBlock) -> None:
         """Add finished blocks to the transcript."""
-        self.blocks += blocks
+        for block in blocks:
+            self.blocks.append(block)
+            self._chars += _size(block)
+        while len(self.blocks) > 1 and (len(self.blocks) > MAX_BLOCKS or self._chars > MAX_BLOCK_CHARS):
+            self._chars -= _size(self.blocks.popleft())
         self._unpainted += blocks
         self.changed()
+
+    def clear(self) -> None:
+        """Take what was said off the screen, as far as a terminal lets us: its scrollback keeps it."""
+        self.blocks.clear()
+        self._chars = 0
+        self._unpainted.clear()
+        self.send(self.painter.redraw(self.tty.size()) + CLEARED)
+        self.paint()
 
     def changed(self) -> None:
         """A frame is due soon."""
@@ -84,7 +132,12 @@ class Stage:
         self._size = size
         frame = compose(self.view, self._ui(), size, time.monotonic())
         finished, self._unpainted = self._unpainted, []
-        data += self.painter.paint(frame, finished, size)
+        self.send(data + self.painter.paint(frame, finished, size))
+
+    def send(self, data: bytes) -> None:
+        """Send what moves nothing on the screen, such as a bell."""
+        if not self._is_open or not data:
+            return
         try:
             self.tty.write(data)
         except TerminalGone:
@@ -93,13 +146,14 @@ class Stage:
 
     def redraw(self) -> None:
         """Paint all that is live again."""
-        self.tty.write(self.painter.redraw(self.tty.size()))
+        self.send(self.painter.redraw(self.tty.size()))
         self.paint()
 
     async def run(self) -> None:
         """Paint whenever a frame is due, and while something moves, until cancelled."""
         while True:
-            with anyio.move_on_after(TICK_S if self.view.is_working else None):
+            tick_s = STILL_TICK_S if self.is_still else TICK_S
+            with anyio.move_on_after(tick_s if self.view.is_working else None):
                 await self._due.wait()
             self._due = anyio.Event()
             self.paint()
@@ -121,3 +175,17 @@ class Stage:
         if not self.tty.outlet.is_clear:
             self.changed()
         return self.tty.outlet.is_clear
+
+
+def _size(block: TranscriptBlock) -> int:
+    """What a block holds, in characters, roughly."""
+    if isinstance(block, CallBlock):
+        return len(block.output) + sum(len(v) for v in block.arguments.values() if isinstance(v, str)) + 200
+    return (
+        sum(
+            len(value)
+            for value in (getattr(block, name) for name in block.__struct_fields__)
+            if isinstance(value, str)
+        )
+        + 200
+    )

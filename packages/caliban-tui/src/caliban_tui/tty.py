@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import termios
 from contextlib import suppress
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from caliban_tui.errors import TerminalGone
 from caliban_tui.outlet import TerminalOutlet
 from caliban_tui.screen import ScreenSize
+
+if TYPE_CHECKING:
+    from caliban_tui.boot import FirstFrame
 
 MODES: Final = b"\x1b[?2004h\x1b[?1004h"
 RESTORE: Final = b"\x1b[?2026l\x1b[?2004l\x1b[?1004l\x1b[?1000l\x1b[?1002l\x1b[?1006l\x1b[?25h\x1b[?7h\x1b[m"
@@ -22,13 +25,17 @@ DEFAULT_SIZE: Final = ScreenSize(80, 24)
 
 
 class Tty:
-    """A terminal to read from and one to write to, as file descriptors. Modes that it has are given back."""
+    """A terminal to read from and one to write to, as file descriptors. Modes that it has are given back.
 
-    def __init__(self, read_fd: int = 0, write_fd: int = 1) -> None:
+    Where a `first` frame stands on it, that one is taken over, with the modes from before it.
+    """
+
+    def __init__(self, read_fd: int = 0, write_fd: int = 1, *, first: FirstFrame | None = None) -> None:
         self.read_fd: int = read_fd
         self.write_fd: int = write_fd
         self.outlet: TerminalOutlet = TerminalOutlet(write_fd)
-        self._before: list[Any] | None = None
+        self._first = first
+        self._before: list[Any] | None = None if first is None else first.before
 
     def size(self) -> ScreenSize:
         """What it says of itself now."""
@@ -51,6 +58,10 @@ class Tty:
             termios.tcsetattr(self.read_fd, termios.TCSADRAIN, now)
         except termios.error as error:
             raise TerminalGone(f"the terminal cannot be used: {error.args[-1]}") from error
+        first, self._first = self._first, None
+        if first is not None:
+            self.write(first.cleared)
+            first.handed_over()
         self.write(MODES)
 
     def leave(self) -> None:

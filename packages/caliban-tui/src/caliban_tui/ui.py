@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from msgspec import Struct, field
+from msgspec import Struct
 
-from caliban_tui.question import OpenQuestion
+from caliban_tui.look import NORMAL, TranscriptLook
+from caliban_tui.menu import MenuView
+from caliban_tui.openquestion import OpenQuestion
+from caliban_tui.overlay import Overlay
 from caliban_tui.status import StatusLine
 
 
@@ -17,16 +20,18 @@ class DraftView(Struct, frozen=True, kw_only=True):
 
 
 class UiState(Struct, frozen=True, kw_only=True):
-    """Everything below the transcript: the draft, prompts that wait, the open question, the status.
+    """All below the transcript: the draft and its menu, prompts that wait, the open question, the status.
 
     `hint` is one line for a moment, such as "again to quit"; `tick` counts quarters of a second while
-    something moves.
+    something moves. An `overlay` stands in the place of everything, but for a question.
     """
 
     draft: DraftView = DraftView()
+    menu: MenuView | None = None
     queued: tuple[str, ...] = ()
     question: OpenQuestion | None = None
     status: StatusLine = StatusLine()
     hint: str = ""
     tick: int = 0
-    extra: tuple[str, ...] = field(default_factory=tuple)
+    look: TranscriptLook = NORMAL
+    overlay: Overlay | None = None

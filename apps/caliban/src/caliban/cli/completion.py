@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from caliban.cli.commands import COMMANDS, Subcommand, every_command
+from caliban.cli.commands import COMMANDS, every_command
 from caliban.cli.flag import Flag, Group
 from caliban.cli.groups import GROUPS
+from caliban.cli.subcommand import Subcommand
 
 FOLDERS: Final = ("DIR",)
 FILES: Final = ("PATH", "FILE_OR_JSON")

@@ -9,65 +9,6 @@ from caliban.cli.commands import COMMANDS, LATER_COMMANDS
 MAX_LETTERS: Final = 2
 """How far a word may be from the name of a command and still be taken for it."""
 
-SLASH: Final = frozenset(
-    [
-        "add-dir",
-        "agents",
-        "btw",
-        "clear",
-        "code-review",
-        "commands",
-        "compact",
-        "config",
-        "context",
-        "cost",
-        "diff",
-        "doctor",
-        "effort",
-        "exit",
-        "export",
-        "feedback",
-        "focus",
-        "fork",
-        "heapdump",
-        "help",
-        "hooks",
-        "init",
-        "keybindings",
-        "loop",
-        "login",
-        "logout",
-        "mcp",
-        "memory",
-        "model",
-        "output-style",
-        "permissions",
-        "plan",
-        "plugin",
-        "plugins",
-        "quit",
-        "recap",
-        "rename",
-        "resume",
-        "review",
-        "rewind",
-        "run",
-        "skills",
-        "setup-token",
-        "status",
-        "statusline",
-        "terminal-setup",
-        "todos",
-        "tui",
-        "undo",
-        "usage",
-        "verify",
-        "view",
-        "vim",
-    ]
-)
-"""Commands of the terminal interface, which begin with a slash there."""
-
 
 def lookalike(word: str) -> str | None:
     """The command that `word` is or resembles, one that is still to come included; else `None`.
@@ -82,7 +23,7 @@ def lookalike(word: str) -> str | None:
     plain = word.lower()
     if plain in FOREIGN:
         return FOREIGN[plain]
-    names = (*(row.name for row in COMMANDS), *LATER_COMMANDS)
+    names = (*COMMANDS.names, *LATER_COMMANDS)
     letters = MAX_LETTERS if len(plain) > MAX_LETTERS else len(plain) - 1
     near = [(distance(plain, name), name) for name in names if abs(len(plain) - len(name)) <= letters]
     within = [pair for pair in near if pair[0] <= letters]
@@ -90,5 +31,9 @@ def lookalike(word: str) -> str | None:
 
 
 def is_slash_command(word: str) -> bool:
-    """Whether `word` is a command of the terminal interface."""
-    return word.startswith("/") and word[1:].lower() in SLASH
+    """Whether `word` calls a slash command of ours."""
+    if not word.startswith("/"):
+        return False
+    from caliban.slash.table import NAMES
+
+    return word[1:].lower() in NAMES

@@ -1,30 +1,51 @@
 """One flag as data, and the kinds of values that flags take.
 
-Named tuples, not Structs: `--help` should not wait for the machinery behind those.
+Plain classes: `--help` should not wait for the machinery behind Structs, and a named tuple costs a start as
+much as six of these. Nor is argparse loaded: most runs do not need it.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 MAX_DIGITS: Final = 18
+EITHER: Final = "either"
+"""The action of a flag that `--no-` turns into its opposite."""
 
 
-class Flag(NamedTuple):
+class WrongValue(ValueError):
+    """A value that its flag does not take; in words that follow the flag's name."""
+
+
+class Flag:
     """One flag: its names, and what argparse is told about it.
 
     `variable` says the same in the environment: above the flag where `variable_first`, else below it; it must
     be one of `among` where these are given.
     """
 
-    names: tuple[str, ...]
-    how: Mapping[str, Any]
-    variable: str = ""
-    variable_first: bool = False
-    among: tuple[str, ...] = ()
+    __slots__ = ("among", "how", "names", "variable", "variable_first")
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        how: Mapping[str, Any],
+        variable: str = "",
+        variable_first: bool = False,
+        among: tuple[str, ...] = (),
+    ) -> None:
+        self.names: Final = names
+        self.how: Final = how
+        self.variable: Final = variable
+        self.variable_first: Final = variable_first
+        self.among: Final = among
+
+    def told(self, how: Mapping[str, Any]) -> Flag:
+        """The same flag, of which argparse is told `how` as well."""
+        more = MappingProxyType({**self.how, **how})
+        return Flag(self.names, more, self.variable, self.variable_first, self.among)
 
     @property
     def field(self) -> str:
@@ -37,7 +58,7 @@ class Flag(NamedTuple):
     @property
     def spellings(self) -> tuple[str, ...]:
         """Everything a person may write for it."""
-        if self.how.get("action") is not argparse.BooleanOptionalAction:
+        if self.how.get("action") != EITHER:
             return self.names
         return (*self.names, *(f"--no-{name.removeprefix('--')}" for name in self.names))
 
@@ -57,12 +78,15 @@ class Flag(NamedTuple):
         return self.how.get("action") == "store_true"
 
 
-class Group(NamedTuple):
+class Group:
     """A heading and its flags. `name` is the field of `Options` that holds what they say, if any does."""
 
-    name: str
-    title: str
-    flags: tuple[Flag, ...]
+    __slots__ = ("flags", "name", "title")
+
+    def __init__(self, name: str, title: str, flags: tuple[Flag, ...]) -> None:
+        self.name: Final = name
+        self.title: Final = title
+        self.flags: Final = flags
 
 
 def flag(
@@ -78,35 +102,33 @@ def switch(*names: str, **how: Any) -> Flag:
 
 
 def whole(text: str) -> int:
-    """A whole number, for argparse."""
+    """A whole number. Raises `WrongValue`."""
     if not (text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS):
         shown = text if len(text) <= 2 * MAX_DIGITS else f"{text[: 2 * MAX_DIGITS]}…"
-        raise argparse.ArgumentTypeError(
-            f"must be a whole number of at most {MAX_DIGITS} digits, not {shown!r}"
-        )
+        raise WrongValue(f"must be a whole number of at most {MAX_DIGITS} digits, not {shown!r}")
     return int(text)
 
 
 def words(text: str) -> str:
-    """Text that is not empty, for argparse."""
+    """Text that is not empty. Raises `WrongValue`."""
     if not text.strip():
-        raise argparse.ArgumentTypeError("must not be empty")
+        raise WrongValue("must not be empty")
     return text
 
 
 def positive(text: str) -> int:
-    """A whole number above 0, for argparse."""
+    """A whole number above 0. Raises `WrongValue`."""
     if (number := whole(text)) < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
+        raise WrongValue("must be at least 1")
     return number
 
 
 def temperature(text: str) -> float:
-    """A number from 0.0 to 2.0, for argparse."""
+    """A number from 0.0 to 2.0. Raises `WrongValue`."""
     try:
         number = float(text)
     except ValueError:
         number = -1.0
     if not 0.0 <= number <= 2.0:
-        raise argparse.ArgumentTypeError(f"must be between 0.0 and 2.0, not {text!r}")
+        raise WrongValue(f"must be between 0.0 and 2.0, not {text!r}")
     return number

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from caliban.cli.options import OutputOptions
     from caliban_headless.run import OutputEncoder
 
 
-class OutputFormat(NamedTuple):
+class OutputFormat:
     """A way to write a run: a new one is a row and its encoder.
 
     `encoder` is the `module:function` that makes the encoder from the `OutputOptions`; only the one asked for
@@ -19,11 +19,16 @@ class OutputFormat(NamedTuple):
     `holds_notices` says that what a person should know stands in it, and not on standard error.
     """
 
-    name: str
-    summary: str
-    encoder: str
-    is_data: bool = False
-    holds_notices: bool = False
+    __slots__ = ("encoder", "holds_notices", "is_data", "name", "summary")
+
+    def __init__(
+        self, name: str, summary: str, encoder: str, *, is_data: bool = False, holds_notices: bool = False
+    ) -> None:
+        self.name: Final = name
+        self.summary: Final = summary
+        self.encoder: Final = encoder
+        self.is_data: Final = is_data
+        self.holds_notices: Final = holds_notices
 
     def load(self) -> Callable[[OutputOptions], OutputEncoder]:
         """What makes the encoder."""
@@ -32,12 +37,15 @@ class OutputFormat(NamedTuple):
         return make
 
 
-class InputFormat(NamedTuple):
+class InputFormat:
     """What standard input may hold. With `is_framed` the prompts come in frames, one after the other."""
 
-    name: str
-    summary: str
-    is_framed: bool = False
+    __slots__ = ("is_framed", "name", "summary")
+
+    def __init__(self, name: str, summary: str, *, is_framed: bool = False) -> None:
+        self.name: Final = name
+        self.summary: Final = summary
+        self.is_framed: Final = is_framed
 
 
 OUTPUT_FORMATS: Final = (

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from caliban.cli.flag import Flag, Group, flag, positive, switch, temperature, whole, words
+from caliban.cli.flag import EITHER, Flag, Group, flag, positive, switch, temperature, whole, words
 from caliban.cli.formats import INPUT_FORMATS, OUTPUT_FORMATS, names_of
 
 MODES = ("default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions")
@@ -168,13 +167,13 @@ GROUPS: Final = (
             switch("--no-tools", help="chat only"),
             flag(
                 "--restrict-paths",
-                action=argparse.BooleanOptionalAction,
+                action=EITHER,
                 default=True,
                 help="keep tools inside the workspace (default: yes)",
             ),
             flag(
                 "--sandbox",
-                action=argparse.BooleanOptionalAction,
+                action=EITHER,
                 default=None,
                 help="run commands in a sandbox of the operating system, or do not start (default: as the "
                 "settings say)",
@@ -244,7 +243,7 @@ GROUPS: Final = (
                 "--permission-prompt-tool",
                 type=words,
                 metavar="NAME",
-                help="who is asked: stdio, the program that reads and writes stream-json",
+                help="who is asked: stdio, the other end of stream-json, or mcp__SERVER__TOOL",
             ),
             switch("--defer-approvals", help="leave calls that would be asked about in the session"),
             flag(
@@ -327,4 +326,4 @@ LATER_FLAGS: Final[Mapping[str, str]] = MappingProxyType(
 def shared(name: str, *, groups: tuple[Group, ...] = GROUPS, **how: object) -> Flag:
     """The flag of a run called `name`, for a command that takes it too; `how` is what differs."""
     row = next(row for group in groups for row in group.flags if name in row.names)
-    return row._replace(how=MappingProxyType({**row.how, **how}))
+    return row.told(how)

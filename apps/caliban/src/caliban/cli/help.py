@@ -5,28 +5,17 @@ from __future__ import annotations
 import argparse
 import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
-from caliban.cli.commands import COMMANDS, Subcommand
-from caliban.cli.flag import Flag, Group
+from caliban.cli.commands import COMMANDS
+from caliban.cli.environment import variables
+from caliban.cli.flag import EITHER, Flag, Group, WrongValue
 from caliban.cli.groups import GROUPS
+from caliban.cli.subcommand import Subcommand
 
 DESCRIPTION: Final = "Run any language model in a loop with tools, under your control."
-OTHER_VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "ANTHROPIC_API_KEY": "the key of the provider anthropic; others have theirs",
-        "ANTHROPIC_BASE_URL": "the server of the provider anthropic; others have theirs",
-        "CALIBAN_ROUTER_CONFIG": "the same as --config",
-        "CALIBAN_RATES_YAML": "a file with prices that stand above those that are known",
-        "CALIBAN_WEBSEARCH_PROVIDER": "who searches: brave, tavily or exa, by BRAVE_API_KEY or the like",
-        "CALIBAN_MCP_OAUTH_PORT": "the port that caliban mcp login waits at for the browser",
-        "CALIBAN_DEBUG": "1 shows where a fault happened",
-    }
-)
-"""Environment variables that are no flag's."""
-
 EXITS: Final[Mapping[int, str]] = MappingProxyType(
     {
         0: "success",
@@ -67,6 +56,10 @@ COLUMNS: Final = 80
 
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are ours to print."""
+
+    def __init__(self, **how: Any) -> None:
+        super().__init__(**how)
+        self.register("action", EITHER, argparse.BooleanOptionalAction)
 
     def error(self, message: str) -> NoReturn:
         """Raise `UsageError`. What follows a flag that does not exist is not repeated: it may be a key."""
@@ -126,8 +119,26 @@ def build_parser(groups: Sequence[Group] = GROUPS, commands: Sequence[Subcommand
     for group in groups:
         section = parser.add_argument_group(group.title)
         for row in group.flags:
-            section.add_argument(*row.names, **row.how)
+            section.add_argument(*row.names, **_how(row))
     return parser
+
+
+def _how(row: Flag) -> Mapping[str, Any]:
+    """What argparse is told about a row."""
+    convert = row.how.get("type")
+    return row.how if convert is None else {**row.how, "type": _in_words(convert)}
+
+
+def _in_words(convert: Callable[[str], Any]) -> Callable[[str], Any]:
+    """`convert`, whose words argparse repeats."""
+
+    def converted(text: str) -> Any:
+        try:
+            return convert(text)
+        except WrongValue as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return converted
 
 
 def command_parser(command: Subcommand) -> Parser:
@@ -140,7 +151,7 @@ def command_parser(command: Subcommand) -> Parser:
         allow_abbrev=False,
     )
     for row in command.flags:
-        parser.add_argument(*row.names, **row.how)
+        parser.add_argument(*row.names, **_how(row))
     return parser
 
 
@@ -154,19 +165,6 @@ def _verbs(command: Subcommand) -> str | None:
         return None
     rows = {verb.name.partition(" ")[2]: verb.summary for verb in command.verbs}
     return "\n".join(("verbs:", *_columns(rows), "", f"caliban {command.name} VERB --help shows all of one."))
-
-
-def variables(groups: Sequence[Group] = GROUPS) -> Mapping[str, str]:
-    """The environment variables that count, and what each says."""
-    rows = [row for group in groups for row in group.flags if row.variable]
-    return {**OTHER_VARIABLES, **{row.variable: _meaning(row) for row in rows}}
-
-
-def _meaning(row: Flag) -> str:
-    name = row.names[-1]
-    if row.variable_first:
-        return f"the same as {name}, and above it"
-    return f"1 is the same as {name}, 0 is not" if row.is_switch else f"the same as {name}"
 
 
 def full_help(groups: Sequence[Group] = GROUPS, commands: Sequence[Subcommand] = COMMANDS) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from caliban.cli.commands import LATER_COMMANDS, Subcommand, first_word
+from caliban.cli.commands import LATER_COMMANDS, first_word
 from caliban.cli.dispatch import is_slash_command, lookalike
 from caliban.cli.flag import MAX_DIGITS, Flag, Group, positive
 from caliban.cli.formats import input_format, output_format
 from caliban.cli.groups import GROUPS, LATER_FLAGS
-from caliban.cli.help import build_parser, command_parser
 from caliban.cli.options import (
     ExtensionOptions,
     ModelOptions,
@@ -23,16 +22,24 @@ from caliban.cli.options import (
     SystemOptions,
     WorkspaceOptions,
 )
-from caliban.errors import ConfigError, UsageError
+from caliban.cli.plain import plain_values
+from caliban.errors import UsageError
 from caliban_common.near import did_you_mean
 from caliban_common.text import one_line
+
+if TYPE_CHECKING:
+    from caliban.cli.subcommand import Subcommand
 
 
 def parse(arguments: Sequence[str], environ: Mapping[str, str], groups: Sequence[Group] = GROUPS) -> Options:
     """The options of a run, environment variables included. Raises `UsageError`."""
     _refuse_later_flags(arguments)
     _refuse_lookalike(arguments)
-    values = vars(build_parser(groups).parse_args(list(arguments)))
+    values = plain_values(arguments, groups)
+    if values is None:
+        from caliban.cli.help import build_parser
+
+        values = vars(build_parser(groups).parse_args(list(arguments)))
     options = options_of(values, environ, groups)
     _check(options)
     return options
@@ -55,9 +62,7 @@ def _refuse_lookalike(arguments: Sequence[str]) -> None:
     text = word.text
     asks = f'to ask a model about it: caliban -p "{one_line(text, max_chars=60)} …"'
     if is_slash_command(text):
-        raise UsageError(
-            f"{text} is a command of the terminal interface, which is not part of this version", hint=asks
-        )
+        return
     near = lookalike(text)
     if near in LATER_COMMANDS and near == text.lower():
         raise UsageError(
@@ -71,6 +76,8 @@ def parse_command(
     command: Subcommand, arguments: Sequence[str], environ: Mapping[str, str]
 ) -> tuple[Options, Mapping[str, Any]]:
     """The options among a command's flags that a run has too, and the values of all. Raises `UsageError`."""
+    from caliban.cli.help import command_parser
+
     try:
         parser = command_parser(command)
         # Two that take words may have flags between them, which argparse only allows where it is asked to.
@@ -207,21 +214,21 @@ def _check_later(options: Options) -> None:
 
 def _check_asked(name: str, options: Options) -> None:
     """Refuse whoever cannot be asked."""
+    if options.session.record is not None:
+        raise UsageError("--record cannot keep what --permission-prompt-tool answers: leave one of them out")
     if name.startswith("mcp__"):
-        raise ConfigError(
-            f"--permission-prompt-tool {name}: to ask a tool of a server is not part of this version",
-            hint="stdio asks the program that reads and writes stream-json",
-        )
+        return
     if name != "stdio":
-        raise UsageError(f"--permission-prompt-tool {name!r} is nobody to be asked", hint="it can be stdio")
+        raise UsageError(
+            f"--permission-prompt-tool {name!r} is nobody to be asked",
+            hint="it can be stdio, or mcp__SERVER__TOOL",
+        )
     framed = input_format(options.output.input_format).is_framed
     if not framed or not output_format(options.output.output_format).holds_notices:
         raise UsageError(
             "--permission-prompt-tool stdio asks in frames",
             hint="add --input-format stream-json --output-format stream-json",
         )
-    if options.session.record is not None:
-        raise UsageError("--record cannot keep what --permission-prompt-tool answers: leave one of them out")
 
 
 def _check_output(options: OutputOptions) -> None:

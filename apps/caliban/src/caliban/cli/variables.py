@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from caliban.cli.help import variables
+from caliban.cli.environment import variables
 from caliban_common.near import nearest
 
 PREFIX: Final = "CALIBAN_"
@@ -15,7 +15,6 @@ LATER_VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
     {
         f"{PREFIX}{name}": feature
         for feature, names in (
-            ("a limit of its own for the results of MCP servers is", ("MAX_MCP_OUTPUT_TOKENS",)),
             ("another folder for plugins is", ("PLUGIN_ROOT",)),
             ("background agents are", ("DAEMON_RUNTIME_DIR", "KEEP_WORKTREES")),
             ("the terminal interface is", ("GRAPHICS",)),
@@ -50,6 +49,7 @@ INNER_VARIABLES: Final = frozenset(
         "HOOK_DEPTH",
         "LOCAL_CONTEXT_TOKENS",
         "LOCAL_THREADS",
+        "MAX_MCP_OUTPUT_TOKENS",
         "MCP_TIMEOUT",
         "MCP_TOOL_TIMEOUT",
         "MEMORY_BUDGET_TOKENS",

@@ -1,1 +1,1 @@
-"""The subcommands: one a file."""
+"""The subcommands: one a file, in a folder where several belong together."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import anyio
@@ -13,33 +11,27 @@ from msgspec.structs import replace
 from caliban.cli.invocation import Invocation
 from caliban.cli.options import Options, SessionOptions
 from caliban.commands.scope import report
-from caliban.compose.app import open_app
-from caliban.compose.catalog import find_provider, provider_tables
-from caliban.compose.choice import ModelInputs, choose_model
+from caliban.compose.app import App, open_app
 from caliban.compose.context import ContextPiece
-from caliban.compose.provider import make_provider
-from caliban.compose.resolved import ResolvedModel
+from caliban.compose.quiet import silent_model
 from caliban.compose.session import SavedSession, Sessions
 from caliban.compose.wiring import Wiring
 from caliban.faces.cancellable import run_cancellable
 from caliban.stdio import write_out
 from caliban_common.codec import dumps
 from caliban_common.estimate import tool_tokens
-from caliban_common.text import clean, one_line
+from caliban_common.text import clean, one_line, plural
 from caliban_common.tool import ToolSpec
-from caliban_drive.notice import Report
 from caliban_memory import MemorySet, memory_rows, summary
-from caliban_provider.capabilities import Capabilities, ModelInfo
-from caliban_provider.errors import ProviderError
-from caliban_provider.provider import Provider
-from caliban_provider.request import CompletionRequest
-from caliban_provider.stream import StreamEvent
 
 UNTRUSTED = "the project is not trusted: its words are told, and import nothing from outside of it"
 
 
 class FirstRequest(Struct, frozen=True, kw_only=True):
-    """What a first request would hold. `window_tokens` is `None` where nobody knows it."""
+    """What a first request would hold. `window_tokens` is `None` where nobody knows it.
+
+    No run has seen the tools of `unknown_servers` yet; `found_later` tools of servers are left to a search.
+    """
 
     provider: str
     model: str
@@ -48,6 +40,13 @@ class FirstRequest(Struct, frozen=True, kw_only=True):
     memory: MemorySet
     window_tokens: int | None
     is_trusted: bool
+    unknown_servers: tuple[str, ...] = ()
+    found_later: int = 0
+
+    @property
+    def of_servers(self) -> tuple[ToolSpec, ...]:
+        """The tools of MCP servers among them."""
+        return tuple(tool for tool in self.tools if tool.server)
 
     @property
     def tokens(self) -> int:
@@ -60,31 +59,6 @@ class FirstRequest(Struct, frozen=True, kw_only=True):
         return None if self.window_tokens is None else self.window_tokens - self.tokens
 
 
-class SilentProvider:
-    """`provider` for its facts alone: it is never asked, and so needs no key."""
-
-    def __init__(self, provider: Provider) -> None:
-        self._provider = provider
-        self.name: str = provider.name
-        self.family: str = provider.family
-
-    def capabilities(self, model: str) -> Capabilities:
-        """Those of the provider."""
-        return self._provider.capabilities(model)
-
-    def stream(self, request: CompletionRequest) -> AbstractAsyncContextManager[AsyncIterator[StreamEvent]]:
-        """Nothing is asked."""
-        raise ProviderError("nothing is sent from here")
-
-    async def list_models(self) -> tuple[ModelInfo, ...]:
-        """Nothing is asked."""
-        return ()
-
-    async def aclose(self) -> None:
-        """Close the provider."""
-        await self._provider.aclose()
-
-
 def context(invocation: Invocation) -> int:
     """Show the pieces, as a table or as JSON."""
     first = run_cancellable(lambda: _look(invocation.options), invocation.signals)
@@ -95,44 +69,47 @@ def context(invocation: Invocation) -> int:
 
 async def _look(options: Options) -> FirstRequest:
     options = replace(options, session=SessionOptions(no_save=True))
-    wiring = Wiring(sessions=_no_sessions, resolve=_resolve, logs=False)
+    wiring = Wiring(sessions=_no_sessions, resolve=silent_model, logs=False, connects=False)
     async with anyio.create_task_group() as tasks:
         async with open_app(options, report, tasks=tasks, wiring=wiring) as app:
-            session = app.session()
+            tools = tuple(tool.spec for tool in app.session().agent.tools.tools())
             first = FirstRequest(
                 provider=app.model.name,
                 model=app.model.model,
                 pieces=app.context(),
-                tools=tuple(tool.spec for tool in session.agent.tools.tools()),
+                tools=tools,
                 memory=app.memory.found or MemorySet(),
                 window_tokens=app.model.provider.capabilities(app.model.model).prompt_tokens,
                 is_trusted=options.settings.trust_project,
+                unknown_servers=_unknown_servers(app),
+                found_later=_found_later(app, tools),
             )
         tasks.cancel_scope.cancel()
     return first
+
+
+def _unknown_servers(app: App) -> tuple[str, ...]:
+    servers = () if app.servers is None else app.servers.fleet.servers
+    return tuple(one.name for one in servers if not one.is_cached and not one.config.disabled)
+
+
+def _found_later(app: App, shown: tuple[ToolSpec, ...]) -> int:
+    """How many remembered tools of servers the first request does not show."""
+    names = {tool.name for tool in shown}
+    return sum(1 for tool in app.tools.tools() if tool.spec.server and tool.spec.name not in names)
 
 
 def _no_sessions(options: SessionOptions, workspace: Path) -> Sessions:
     return Sessions(options=options, workspace=str(workspace), saved=SavedSession(id="context"))
 
 
-def _resolve(inputs: ModelInputs, costs: object, on_warning: object, tell: Report) -> ResolvedModel:
-    """The model that a run would ask first; no program for its key is run."""
-    choice = choose_model(inputs.wanted, inputs.settings)
-    entry = find_provider(choice.provider, provider_tables(inputs.settings)).at(inputs.options.base_url)
-    keys = dict.fromkeys(entry.key_variables, "none")
-    host = replace(inputs.host, environ={**inputs.host.environ, **keys})
-    provider = make_provider(entry, replace(inputs, host=host), tell)
-    return ResolvedModel(
-        provider=SilentProvider(provider), model=choice.model or entry.default_model, name=entry.name
-    )
-
-
 def _table(first: FirstRequest) -> str:
     rows = [(piece.kind, piece.tokens, one_line(piece.source)) for piece in first.pieces]
-    if first.tools:
-        names = one_line(", ".join(tool.name for tool in first.tools), max_chars=300)
-        rows.append(("tools", tool_tokens(first.tools), f"{len(first.tools)}: {names}"))
+    of_servers = first.of_servers
+    for kind, tools in (("tools", [one for one in first.tools if not one.server]), ("mcp tools", of_servers)):
+        if tools:
+            names = one_line(", ".join(tool.name for tool in tools), max_chars=300)
+            rows.append((kind, tool_tokens(tools), f"{len(tools)}: {names}"))
     rows.append(("total", first.tokens, "four bytes make a token"))
     if first.window_tokens is not None and first.left_tokens is not None:
         rows.append(("left", first.left_tokens, f"of {first.window_tokens:,}"))
@@ -147,6 +124,9 @@ def _table(first: FirstRequest) -> str:
             words = one_line(", ".join(row.patterns), max_chars=80)
             lines.append(f"waits for {words}: {one_line(str(row.path))}")
     lines += [f"left out: {summary(note)}" for note in first.memory.left_out]
+    if first.found_later:
+        lines.append(f"left to a search: {plural(first.found_later, 'tool')} of MCP servers")
+    lines += [f"of the MCP server {name} no run has seen the tools yet" for name in first.unknown_servers]
     return "\n".join(lines) + "\n"
 
 
@@ -157,7 +137,16 @@ def _data(first: FirstRequest) -> dict[str, object]:
         "pieces": [
             {"kind": piece.kind, "source": piece.source, "tokens": piece.tokens} for piece in first.pieces
         ],
-        "tools": [{"name": tool.name, "tokens": tool_tokens((tool,))} for tool in first.tools],
+        "tools": [
+            {
+                "name": tool.name,
+                "tokens": tool_tokens((tool,)),
+                **({"server": tool.server} if tool.server else {}),
+            }
+            for tool in first.tools
+        ],
+        "mcp_servers_unknown": list(first.unknown_servers),
+        "mcp_tools_found_later": first.found_later,
         "memory": [
             {
                 "tier": row.tier,

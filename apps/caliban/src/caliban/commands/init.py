@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from caliban.cli.invocation import Invocation
 from caliban.compose.workspace import build_workspace
@@ -19,18 +20,19 @@ DRAFT = "CLAUDE.draft.md"
 def init(invocation: Invocation) -> int:
     """Write the draft, or print it. Raises `UsageError` where something is there that it would replace."""
     root = build_workspace(invocation.options.workspace.workspace)
-    shows = invocation.values["show"]
-    if not (shows or invocation.values["force"]):
-        for name in (TARGET, DRAFT):
-            if os.path.lexists(root / name):
-                ways = f"--force writes {DRAFT}, --show only prints it"
-                raise UsageError(f"there is a {name} in {root} already", hint=ways)
+    if invocation.values["show"]:
+        return write_out(clean(make_draft(root).text).encode())
+    complain(f"caliban: {write_draft(root, force=invocation.values['force'])}\n")
+    return 0
+
+
+def write_draft(root: Path, *, force: bool) -> str:
+    """Write the draft for the project at `root`; what to tell of it. Raises `UsageError`."""
+    for name in () if force else (TARGET, DRAFT):
+        if os.path.lexists(root / name):
+            ways = f"--force writes {DRAFT}, caliban init --show only prints it"
+            raise UsageError(f"there is a {name} in {root} already", hint=ways)
     draft = make_draft(root)
-    if shows:
-        return write_out(clean(draft.text).encode())
     write_atomic(root / DRAFT, clean(draft.text).encode(), mode=0o644)
     sources = ", ".join(draft.sources) or "no file that says anything"
-    complain(
-        f"caliban: {DRAFT} is written, from {sources}; read it, then rename it to {TARGET} or AGENTS.md\n"
-    )
-    return 0
+    return f"{DRAFT} is written, from {sources}; read it, then rename it to {TARGET} or AGENTS.md"

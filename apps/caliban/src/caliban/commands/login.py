@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from caliban.cli.invocation import Invocation
+from caliban.cli.options import Options
 from caliban.compose.catalog import BUILTIN, EXTRAS, find_provider, provider_tables
 from caliban.compose.choice import choose_model
 from caliban.compose.keys import locate_key
@@ -29,7 +30,7 @@ NO_OAUTH: Final = (
 
 def login(invocation: Invocation) -> int:
     """Read a key from the terminal without echo, or one line of standard input, and store it."""
-    provider, variables, settings = _named("login", invocation)
+    provider, variables, settings = _named("login", invocation.options, invocation.values["words"])
     signals = invocation.signals
     if provider == "anthropic":  # whose subscriptions people know from elsewhere
         complain(NO_OAUTH)
@@ -48,21 +49,25 @@ def login(invocation: Invocation) -> int:
 
 def logout(invocation: Invocation) -> int:
     """Forget the stored key of a provider; that there was none is no error."""
-    provider, variables, settings = _named("logout", invocation)
+    return _say(forget_key("logout", invocation.options, invocation.values["words"]))
+
+
+def forget_key(command: str, options: Options, words: Sequence[str]) -> list[str]:
+    """Forget the stored key of the provider that `words` name; what to tell of it. Raises `UsageError`."""
+    provider, variables, settings = _named(command, options, words)
     places = remove_key(provider)
     lines = [f"removed the key of {provider} from {place}" for place in places]
     left = locate_key(provider, variables, settings, os.environ)
     if left is not None:
         lines.append(f"a run still takes {left[1]}")
-    return _say(lines or [f"there is no stored key of {provider}"])
+    return lines or [f"there is no stored key of {provider}"]
 
 
-def _named(command: str, invocation: Invocation) -> tuple[str, tuple[str, ...], Settings]:
+def _named(command: str, options: Options, words: Sequence[str]) -> tuple[str, tuple[str, ...], Settings]:
     """The provider meant, its variables and the settings.
 
     What was written is never repeated: it may be a key.
     """
-    options, words = invocation.options, invocation.values["words"]
     settings = build_settings(options.settings, build_workspace(options.workspace.workspace))
     tables = provider_tables(settings)
     provider = (words or [choose_model(options.model, settings).provider])[0]

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from caliban.cli.invocation import Invocation
 from caliban.commands.scope import report
 from caliban.compose.host import this_host
-from caliban.compose.plugins import with_plugins
+from caliban.compose.plugins.run import with_plugins
 from caliban.compose.project import Project, open_project
 from caliban.compose.skills import find_skills
 from caliban.compose.slash import CalledCommand, command_list
 from caliban.compose.workspace import build_workspace
 from caliban.errors import MissingError
+from caliban.slash.table import NAMES
 from caliban.stdio import complain, write_out
 from caliban_common.codec import dumps
 from caliban_common.near import did_you_mean
@@ -29,7 +30,7 @@ def list_skills(invocation: Invocation) -> int:
     problems: list[str] = []
     skills = find_skills(invocation.options.settings, project)
     commands = _commands(invocation, project, problems)
-    rows = [*_skill_rows(skills), *_command_rows(commands)]
+    rows = [*skill_rows(skills), *command_rows(commands)]
     if invocation.values["json"]:
         lines = [dumps(row).decode() for row in rows]
     else:
@@ -47,7 +48,7 @@ def show_skill(invocation: Invocation) -> int:
     else:
         skills = find_skills(invocation.options.settings, project)
         try:
-            text = _skill(skills.find(name))
+            text = skill_text(skills.find(name))
         except NoSuchSkill as error:
             for problem in skills.problems:
                 complain(f"caliban: {problem}\n")
@@ -68,7 +69,8 @@ def _commands(invocation: Invocation, project: Project, problems: list[str]) -> 
     return tuple(command_list(invocation.options, project, problems))
 
 
-def _skill(skill: Skill) -> str:
+def skill_text(skill: Skill) -> str:
+    """A skill in words, with all that the model reads of it."""
     place = "comes along" if skill.path is None else str(skill.path)
     head = [f"{skill.full_name} ({place})", skill.description]
     head += [f"paths: {', '.join(skill.paths)}"] if skill.paths else []
@@ -98,7 +100,8 @@ def _command(invocation: Invocation, project: Project, name: str) -> str:
     )
 
 
-def _skill_rows(skills: SkillCatalog) -> Iterator[dict[str, object]]:
+def skill_rows(skills: SkillCatalog) -> Iterator[dict[str, object]]:
+    """What a list of skills shows of each."""
     for skill, is_shadowed in (
         *((skill, False) for skill in skills.skills),
         *((skill, True) for skill in skills.shadowed),
@@ -111,12 +114,13 @@ def _skill_rows(skills: SkillCatalog) -> Iterator[dict[str, object]]:
         }
 
 
-def _command_rows(commands: Sequence[CalledCommand]) -> Iterator[dict[str, object]]:
+def command_rows(commands: Sequence[CalledCommand]) -> Iterator[dict[str, object]]:
+    """The same of command files."""
     seen: set[str] = set()
     for called in commands:
         file = called.file
         waits = "waits for trust" if file.steers and not called.is_trusted else ""
-        state = "shadowed" if file.name in seen else waits
+        state = "shadowed" if file.name in seen or file.name.lower() in NAMES else waits
         seen.add(file.name)
         yield _row("command", f"/{file.name}", file.scope, state) | {
             "description": file.description,

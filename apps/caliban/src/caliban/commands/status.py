@@ -7,7 +7,7 @@ import os
 from caliban.cli.invocation import Invocation
 from caliban.commands.scope import report
 from caliban.compose.catalog import find_provider, provider_tables
-from caliban.compose.choice import choose_model
+from caliban.compose.choice import ModelChoice, choose_model
 from caliban.compose.keys import locate_key
 from caliban.compose.project import build_settings
 from caliban.compose.settings import unbuilt_words
@@ -15,6 +15,7 @@ from caliban.compose.workspace import build_workspace
 from caliban.stdio import write_out
 from caliban_common.text import clean, one_line
 from caliban_drive.notice import Notice
+from caliban_settings import Settings
 
 
 def status(invocation: Invocation) -> int:
@@ -24,6 +25,11 @@ def status(invocation: Invocation) -> int:
     for warning in (*settings.warnings, *map(unbuilt_words, settings.unbuilt)):
         report(Notice(subtype="warning", message=warning))
     choice = choose_model(options.model, settings)
+    return write_out(clean("\n".join((*status_lines(choice, settings), ""))).encode())
+
+
+def status_lines(choice: ModelChoice, settings: Settings) -> tuple[str, ...]:
+    """Who is asked, by which key, and what settings count."""
     entry = find_provider(choice.provider, provider_tables(settings))
     place = locate_key(entry.name, entry.key_variables, settings, os.environ)
     if place is not None:
@@ -31,10 +37,9 @@ def status(invocation: Invocation) -> int:
     else:
         needs_key = entry.factory.needs_key
         key = f"none; caliban login {entry.name} stores one" if needs_key else "none (not always needed)"
-    lines = (
+    return (
         f"provider: {one_line(entry.name)}",
         f"model:    {one_line(choice.model or entry.default_model)}",
         f"key:      {key}",
         f"settings: {', '.join(settings.sources) or 'none'}",
     )
-    return write_out(clean("\n".join(lines) + "\n").encode())

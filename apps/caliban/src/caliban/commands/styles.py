@@ -5,7 +5,7 @@ from __future__ import annotations
 from caliban.cli.invocation import Invocation
 from caliban.commands.scope import report
 from caliban.compose.host import this_host
-from caliban.compose.plugins import with_plugins
+from caliban.compose.plugins.run import with_plugins
 from caliban.compose.project import Project, open_project
 from caliban.compose.styles import find_styles, style_name
 from caliban.compose.workspace import build_workspace

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from caliban.cli.invocation import Invocation
 from caliban.cli.options import SettingsOptions
-from caliban.cli.trust import MIN_DIGITS
+from caliban.cli.tables.trust import MIN_DIGITS
 from caliban.commands.asked import has_person, says_yes
 from caliban.compose.consents import refused_root, store_path, trust_store
 from caliban.compose.project import STATE_WORDS, ProjectTrust, judge_trust
@@ -80,7 +80,7 @@ def list_trusted(invocation: Invocation) -> int:
 
 def show(invocation: Invocation) -> int:
     """Print what a project supplies, and the digest of it."""
-    question = _look(_directory(invocation))
+    question = look_at(_directory(invocation))
     text = _json(question) if invocation.values["json"] else _shown(question)
     return write_out(clean(text).encode())
 
@@ -100,7 +100,7 @@ def add(invocation: Invocation) -> int:
             f"{workspace} is {what}: trust in it would be for more than a project",
             hint="--trust-project trusts it for one run",
         )
-    question = _look(workspace)
+    question = look_at(workspace)
     if not question.surface.asks:
         return write_out(clean(f"{visible(str(workspace))}: {STATE_WORDS['nothing']}\n").encode())
     if question.trust.state == "trusted":
@@ -153,7 +153,7 @@ def _revoked_path(named: str | None) -> str:
         raise UsageError(f"{one_line(named, max_chars=200)} cannot be looked at") from error
 
 
-def _look(workspace: Path) -> TrustQuestion:
+def look_at(workspace: Path) -> TrustQuestion:
     """The project as a run would read it. Raises the errors of its files."""
     layers = layers_of(SettingsOptions(), workspace)
     files = read_files(workspace)
@@ -234,10 +234,11 @@ def _keep(question: TrustQuestion) -> int:
 
 
 def _shown(question: TrustQuestion) -> str:
-    return "".join(f"{line}\n" for line in _lines(question))
+    return "".join(f"{line}\n" for line in shown_lines(question))
 
 
-def _lines(question: TrustQuestion) -> Iterator[str]:
+def shown_lines(question: TrustQuestion) -> Iterator[str]:
+    """What a project supplies, and whether it is trusted."""
     trust, surface = question.trust, question.surface
     since = f" ({trust.since})" if trust.since else ""
     yield f"project {visible(str(question.workspace))}"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 
 from caliban.cli.options import ModelOptions, WorkspaceOptions
 from caliban.compose.resolved import ResolvedModel
+from caliban.errors import ConfigError
 from caliban_agent_core.agent import Agent
 from caliban_agent_core.gate import Gate
 from caliban_agent_core.options import AgentOptions
@@ -20,6 +21,10 @@ from caliban_common.tool import ToolSource
 from caliban_settings import Settings
 
 NO_EDIT_NUDGE_TURNS = 10
+SERVER_CAP: Final = "CALIBAN_MAX_MCP_OUTPUT_TOKENS"
+MAX_SERVER_TOKENS: Final = 10_000_000
+TOKEN_CHARS: Final = 4
+"""So many characters are taken for a token where nobody counts."""
 
 
 class Judges(Struct, frozen=True, kw_only=True):
@@ -87,6 +92,19 @@ def agent_options(
         max_calls_per_reply=_said(settings.get("max_tool_calls_per_reply"), None, base.max_calls_per_reply),
         no_edit_nudge_turns=_said(settings.get("no_edit_nudge_turns"), None, NO_EDIT_NUDGE_TURNS),
     )
+
+
+def server_cap_chars(environ: Mapping[str, str]) -> int | None:
+    """How much of a result of an MCP server a model reads at most, where a variable says it.
+
+    Raises `ConfigError`.
+    """
+    text = environ.get(SERVER_CAP, "").strip()
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and 0 < int(text) <= MAX_SERVER_TOKENS):
+        raise ConfigError(f"{SERVER_CAP} must be a number of tokens, not {text[:40]!r}")
+    return int(text) * TOKEN_CHARS
 
 
 def _said(first: int | None, second: int | None, default: int) -> int:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from caliban.cli.options import Options, SettingsOptions
 from caliban.compose.agent import Judges, agent_options
 from caliban.compose.masked import MaskedProvider
-from caliban.compose.memory import RunMemory
+from caliban.compose.memory.run import RunMemory
 from caliban.compose.permissions import Permissions
 from caliban.compose.project import ALLOWED, Project
 from caliban.compose.resolved import ResolvedModel
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 class AgentInputs(Struct, frozen=True, kw_only=True):
     """What sub-agents share with the agent of the run; `model` is not masked yet.
 
-    `coming` gives the names of tools that come and go, where there may be some.
+    `coming` gives the names of tools that come and go, where there may be some; `server_cap_chars` is the cap
+    on the results of servers, where it is one of its own.
     """
 
     definitions: tuple[AgentDefinition, ...]
@@ -48,6 +49,7 @@ class AgentInputs(Struct, frozen=True, kw_only=True):
     memory: RunMemory
     wiring: Wiring = USUAL
     coming: Callable[[], Collection[str]] | None = None
+    server_cap_chars: int | None = None
 
 
 def agent_kinds(options: Options, project: Project, report: Report) -> tuple[AgentDefinition, ...]:
@@ -69,7 +71,7 @@ def agent_kinds(options: Options, project: Project, report: Report) -> tuple[Age
                 report(Notice(subtype="agent_file", message=problem))
             kinds |= {kind.name: kind for kind in read.definitions}
         if project.plugins:
-            from caliban.compose.pluginparts import plugin_agents
+            from caliban.compose.plugins.parts import plugin_agents
 
             kinds |= {kind.name: kind for kind in plugin_agents(project.plugins, report)}
     return _led(tuple(kinds.values()), project.settings.get("agent"), report)
@@ -128,13 +130,14 @@ def with_agents(
     if not inputs.definitions:
         return tools
     limits = agent_options(options.model, options.workspace, settings, EPHEMERAL)
+    limits = replace(limits, masker=inputs.masker, server_result_cap_chars=inputs.server_cap_chars)
     wiring, memory = inputs.wiring, inputs.memory
     parts = SubAgentParts(
         model_for=wiring.children(child_models(inputs.model, inputs.masker)),
         tools=tools,
         gate=judges.gate,
         hooks=judges.hooks,
-        options=wiring.options(replace(limits, masker=inputs.masker)),
+        options=wiring.options(limits),
         definitions=inputs.definitions,
         **agent_limits(inputs.workspace, settings, memory.agent_text()),
         new_id=wiring.new_id,

@@ -7,6 +7,7 @@ kept waiting for more than one module.
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
@@ -48,8 +49,13 @@ MODULES = (
     "caliban_checkpoint.recorder",
     "caliban.compose.recorder",
     "sysconfig",
+    "caliban.compose.rehearsal:judge_a_command",
+    "caliban.compose.rehearsal:choose_an_environment",
 )
-"""In the order in which a reply that calls a tool needs them; those that others import come first."""
+"""In the order in which a reply that calls a tool needs them; those that others import come first.
+
+Behind a colon stands a function that is called: it does in vain what a first call would otherwise wait for.
+"""
 
 
 class LoadAhead:
@@ -76,6 +82,9 @@ class LoadAhead:
     async def run(self) -> None:
         """Load everything, however many requests that takes."""
         while self._left:
+            if _is_there(self._left[0]):
+                self._left.popleft()
+                continue
             await self._waiting.wait()
             await anyio.sleep(PAUSE_S)
             if self._waiting.is_set():
@@ -123,6 +132,14 @@ def load_while_asked(provider: Provider, tasks: TaskGroup | None) -> Provider:
     return LoadingProvider(provider, ahead)
 
 
+def _is_there(name: str) -> bool:
+    """Whether something else has loaded that module by now; a function is always called."""
+    return name in sys.modules
+
+
 def _load(name: str) -> None:
+    module, _, function = name.partition(":")
     with suppress(ImportError):  # one of the standard library that this system has not
-        import_module(name)
+        loaded = import_module(module)
+        if function:
+            getattr(loaded, function)()

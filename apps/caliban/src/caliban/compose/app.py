@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -26,14 +25,14 @@ from caliban.compose.hooks import make_hooks, tracked
 from caliban.compose.host import Host, this_host
 from caliban.compose.live import LiveHooks, LiveSettings
 from caliban.compose.masked import MaskedProvider, MaskedStore, mask_error
-from caliban.compose.memory import NoteRules, RunMemory
+from caliban.compose.memory.run import NoteRules, RunMemory
 from caliban.compose.opening import Opening, expire_old, open_run
 from caliban.compose.parts import agent_inputs, limits_of, tool_inputs, wired
 from caliban.compose.permissions import Permissions
 from caliban.compose.provider import close_provider
 from caliban.compose.remarks import say_what_is_left_out
 from caliban.compose.resolved import ResolvedModel
-from caliban.compose.serving import run_servers
+from caliban.compose.serving import ServerSlot
 from caliban.compose.session import SavedSession, Sessions
 from caliban.compose.sessionstore import cleanup_days
 from caliban.compose.system import build_system, is_default
@@ -59,6 +58,7 @@ if TYPE_CHECKING:
     from caliban_agent_core.toolsearch.active import ActiveTools
     from caliban_drive.structured import AnswerSchema
     from caliban_images import MediaLimits
+    from caliban_mcp.elicit import Elicitor
     from caliban_plugins import Plugin
 
 
@@ -91,7 +91,12 @@ class App(Struct, frozen=True, kw_only=True):
     extensions: Extensions
     plugins: tuple[Plugin, ...] = ()
     live: LiveSettings
-    servers: RunServers | None = None
+    slot: ServerSlot | None = None
+
+    @property
+    def servers(self) -> RunServers | None:
+        """The MCP servers of the run, where it has some."""
+        return None if self.slot is None else self.slot.run
 
     def media(self) -> MediaLimits:
         """What the model takes of images and PDFs."""
@@ -125,7 +130,7 @@ class App(Struct, frozen=True, kw_only=True):
                 reporter=self.reporter,
                 new_id=new_id,
                 news=self.wiring.news(self.board.news),
-                refresh=partial(self.live.refresh, self) if self.wiring is USUAL else None,
+                refresh=self._refresh if self.wiring is USUAL else None,
                 pending=saved.pending,
                 instructions=self._instructions(saved.id),
                 called=self._called(),
@@ -134,10 +139,16 @@ class App(Struct, frozen=True, kw_only=True):
         self._install_system(session, schema)
         if self.permissions.log is not None:
             self.permissions.log.session_id = saved.id
-        self.board.session = session
+        self.board.session, self.board.writer = session, saved.writer
         if saved.plan_mode and not self.permissions.plan_mode:
             session.note(plan_mode=False)
         return session
+
+    async def _refresh(self) -> None:
+        """Take over what has changed outside since the last turn."""
+        await self.live.refresh(self)
+        if self.servers is not None:
+            await self.servers.refresh()
 
     def limits(self, settings: Settings) -> AgentOptions:
         """What the agent of the session at work may do from its next prompt on, by other `settings`."""
@@ -147,7 +158,15 @@ class App(Struct, frozen=True, kw_only=True):
 
     def _limits(self, settings: Settings, session_id: str, shape: Mapping[str, Any] | None) -> AgentOptions:
         limits = agent_options(self.options.model, self.options.workspace, settings, session_id, shape)
-        limits = replace(limits, masker=self.masker, strict_media=self.strict_media, cwd=str(self.workspace))
+        limits = replace(
+            limits,
+            masker=self.masker,
+            strict_media=self.strict_media,
+            cwd=str(self.workspace),
+            server_result_cap_chars=self.agents.server_cap_chars,
+        )
+        if self.board.chosen:
+            limits = replace(limits, **self.board.chosen)
         return self.wiring.options(limits)
 
     def _rules(self, *, asks: bool) -> Rules:
@@ -160,11 +179,11 @@ class App(Struct, frozen=True, kw_only=True):
 
     def _known(self, rules: Rules) -> Rules:
         """`rules`, which do not mean tools of servers that nobody has looked at, unless by their names."""
-        if self.servers is None:
+        if self.slot is None or not self.slot.counts:
             return rules
-        from caliban.compose.servers.rules import NewToolRules
+        from caliban.compose.servers.known import NewToolRules
 
-        return NewToolRules(rules, self.servers.fleet)
+        return NewToolRules(rules, self.slot)
 
     def _offered(self, judges: Judges) -> ToolSource:
         """The tools of a session. What it finds of deferred ones is its own, and ends with it."""
@@ -258,15 +277,16 @@ async def open_app(
     *,
     tasks: TaskGroup | None = None,
     wiring: Wiring = USUAL,
+    elicitor: Elicitor | None = None,
 ) -> AsyncIterator[App]:
     """The app that `options` ask for, its provider ready to be asked; `report` hears of it meanwhile.
 
-    `tasks` holds what goes on beside the run. Raises the errors of all that was asked for, before it is sent.
+    `tasks` holds what goes on beside the run; an `elicitor` puts to a person what MCP servers ask. Raises the
+    errors of all that was asked for, before it is sent.
     """
     opening = open_run(options, report, host or this_host(), wiring)
-    cleanup_days(
-        opening.settings, opening.host.environ
-    )  # what is no number is refused before anything is sent
+    # What is no number is refused before anything is sent.
+    cleanup_days(opening.settings, opening.host.environ)
     options, reporter, settings = opening.options, opening.reporter, opening.settings
     asked, costs = opening.model_inputs(), opening.costs
     plain = wiring.resolve(asked, costs, lambda warning: reporter(as_notice(warning)), reporter)
@@ -277,13 +297,13 @@ async def open_app(
     hooks = live.hooks = LiveHooks(make_hooks(opening.hooks, tools, plain, opening.extensions.kinds))
     live.tracks = opening.hooks is not None and "FileChanged" in opening.hooks.counts
     async with AsyncExitStack() as stack:
-        await stack.enter_async_context(_running(model, hooks, opening))
+        await stack.enter_async_context(_running(model, hooks, opening, tools.board.opened))
         await stack.enter_async_context(opening.box.opened(reporter, tasks))
-        servers = run_servers(opening, tools.board) if wiring.servers and calls_tools(model) else None
-        if servers is not None:
-            await stack.enter_async_context(servers.opened(tasks))
+        slot = ServerSlot(opening, tools.board, hooks, elicitor) if _takes_servers(wiring, model) else None
+        if slot is not None:
+            await slot.open(stack, tasks, connects=wiring.connects)
         say_what_is_left_out(options, settings, model, reporter)
-        usable = tracked(all_tools(tools, opening, model, servers), opening.hooks, tools, hooks)
+        usable = tracked(all_tools(tools, opening, model, slot), opening.hooks, tools, hooks)
         tools.board.tools = wiring.tools(with_checkpoints(usable, tools))
         yield App(
             options=options,
@@ -291,7 +311,7 @@ async def open_app(
             settings=settings,
             model=model,
             tools=tools.board.tools,
-            agents=agent_inputs(opening, plain, wiring, servers),
+            agents=agent_inputs(opening, plain, wiring, slot),
             board=tools.board,
             hooks=hooks,
             permissions=opening.permissions,
@@ -307,9 +327,14 @@ async def open_app(
             extensions=opening.extensions,
             live=live,
             plugins=opening.project.plugins,
-            servers=servers,
+            slot=slot,
         )
     expire_old(opening, live.now, wiring)
+
+
+def _takes_servers(wiring: Wiring, model: ResolvedModel) -> bool:
+    """Whether servers of tools are of any use to the run."""
+    return wiring.servers and calls_tools(model)
 
 
 def _auto(opening: Opening, model: ResolvedModel) -> AutoMode:
@@ -325,8 +350,13 @@ def _auto(opening: Opening, model: ResolvedModel) -> AutoMode:
 
 
 @asynccontextmanager
-async def _running(model: ResolvedModel, hooks: LiveHooks, opening: Opening) -> AsyncIterator[None]:
-    """Make the provider ready, and close what a run has opened; no error that leaves holds a secret."""
+async def _running(
+    model: ResolvedModel, hooks: LiveHooks, opening: Opening, opened: list[ResolvedModel]
+) -> AsyncIterator[None]:
+    """Make the provider ready, and close what a run has opened; no error that leaves holds a secret.
+
+    `opened` are the models that it has switched to by then.
+    """
     try:
         await make_ready(model.provider)
         yield
@@ -335,7 +365,8 @@ async def _running(model: ResolvedModel, hooks: LiveHooks, opening: Opening) -> 
         raise
     finally:
         await hooks.aclose()
-        await close_provider(model.provider, opening.reporter)
+        for one in (model, *opened):
+            await close_provider(one.provider, opening.reporter)
         await opening.permissions.close()
 
 

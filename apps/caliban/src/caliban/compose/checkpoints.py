@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from caliban.compose.tools import ToolInputs
 from caliban_common.tool import Tool, ToolContext, ToolOutput, ToolSource, ToolSpec
-from caliban_permissions import Engine, RuleSet
 from caliban_tools_builtin import builtin_specs
 
 if TYPE_CHECKING:
     from caliban.compose.recorder import RunCheckpoints
+    from caliban_permissions import Engine
 
 LIMITS = ("CALIBAN_CHECKPOINT_MAX_BYTES", "CALIBAN_CHECKPOINT_MAX_FILE_BYTES")
 
@@ -63,6 +63,8 @@ class CheckpointedTools:
     def only_reads(self, spec: ToolSpec, args: Mapping[str, Any]) -> bool:
         """Whether a command is known to change nothing: it would run where nobody has written a rule."""
         if self._judge is None:
+            from caliban_permissions import Engine, RuleSet
+
             self._judge = Engine(
                 RuleSet(),
                 mode="default",

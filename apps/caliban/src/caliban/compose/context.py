@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from caliban.cli.options import SystemOptions
-from caliban.compose.memory import RunMemory
+from caliban.compose.memory.run import RunMemory
 from caliban.compose.system import instructions
 from caliban_common.estimate import text_tokens
 
@@ -44,7 +44,7 @@ class ContextInputs(Struct, frozen=True, kw_only=True):
     has_tools: bool
 
 
-class ContextRow(NamedTuple):
+class ContextRow(Struct, frozen=True, kw_only=True):
     """A kind of piece: `make` gives those of a run, none where there are none.
 
     A person's own system prompt takes the place of those that are not `kept` beside it.
@@ -76,9 +76,9 @@ def _instructions(inputs: ContextInputs) -> tuple[ContextPiece, ...]:
 
 
 ROWS: Final = (
-    ContextRow("memory", _memory),
-    ContextRow("output style", _style),
-    ContextRow("instructions", _instructions, kept=True),
+    ContextRow(kind="memory", make=_memory),
+    ContextRow(kind="output style", make=_style),
+    ContextRow(kind="instructions", make=_instructions, kept=True),
 )
 """Every kind of piece, in the order of the prompt (guide: memory, then the style, then the instructions)."""
 

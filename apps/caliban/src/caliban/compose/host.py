@@ -5,22 +5,27 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from caliban_common.mask import Masker
 from caliban_process import Runner
 
+if TYPE_CHECKING:
+    from caliban_tools_builtin.session.ports import Asker
+
 
 class Host(Struct, frozen=True, kw_only=True):
     """The environment, and the one runner of this process: what wraps it wraps every child.
 
-    `masker` knows the keys that were read so far.
+    `masker` knows the keys that were read so far. `asker` is a person who answers what a model asks.
     """
 
     environ: Mapping[str, str]
     runner: Runner
     masker: Masker = field(default_factory=Masker)
+    asker: Asker | None = None
 
 
 def this_host() -> Host:

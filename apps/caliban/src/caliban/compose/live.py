@@ -81,10 +81,18 @@ class LiveSettings:
         if self._seen is None:
             self._seen = stamps
         if stamps != self._seen:
-            from caliban.compose.reload import settle, take_over
+            from caliban.compose.reload import report_empty, settle, take_over
 
-            self._seen = await settle(self)
+            stamps = await settle(self)
+            if report_empty(self, app, self._emptied(stamps)):
+                return
+            self._seen = stamps
             await take_over(self, app)
+
+    def _emptied(self, stamps: FileStamps) -> tuple[str, ...]:
+        """The files that hold nothing any more, and did."""
+        files = zip(self._paths or (), self._seen or (), stamps, strict=True)
+        return tuple(path for path, old, new in files if old and new and old[1] > 0 and new[1] == 0)
 
     def look(self) -> FileStamps:
         """How the files are now: 17 of them, 30 microseconds."""

@@ -19,10 +19,10 @@ from caliban.compose.extensions import Extensions, build_extensions
 from caliban.compose.hooks import ask_models, find_hooks
 from caliban.compose.host import Host
 from caliban.compose.masked import masked_notice
-from caliban.compose.memory import RunMemory
-from caliban.compose.memoryplaces import memory_places
+from caliban.compose.memory.places import memory_places
+from caliban.compose.memory.run import RunMemory
 from caliban.compose.permissions import Permissions, build_permissions
-from caliban.compose.plugins import with_plugins
+from caliban.compose.plugins.run import with_plugins
 from caliban.compose.project import Project, may_have_servers, open_project
 from caliban.compose.remarks import say_planning, say_warnings
 from caliban.compose.session import SavedSession, Sessions

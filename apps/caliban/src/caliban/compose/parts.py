@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
+from caliban.compose.agent import server_cap_chars
 from caliban.compose.agents import AgentInputs
 from caliban.compose.ahead import load_while_asked
 from caliban.compose.board import Board
@@ -15,17 +16,17 @@ from caliban.compose.live import LiveSettings
 from caliban.compose.masked import MaskedProvider
 from caliban.compose.opening import Opening
 from caliban.compose.resolved import ResolvedModel
+from caliban.compose.serving import ServerSlot
 from caliban.compose.tools import ToolInputs
 from caliban.compose.wiring import Wiring
 from caliban_settings import Settings
 
 if TYPE_CHECKING:
-    from caliban.compose.servers.build import RunServers
     from caliban_images import MediaLimits
 
 
 def agent_inputs(
-    opening: Opening, model: ResolvedModel, wiring: Wiring, servers: RunServers | None
+    opening: Opening, model: ResolvedModel, wiring: Wiring, slot: ServerSlot | None
 ) -> AgentInputs:
     """What the sub-agents of the run have in common with it."""
     return AgentInputs(
@@ -36,7 +37,8 @@ def agent_inputs(
         workspace=opening.workspace,
         memory=opening.memory,
         wiring=wiring,
-        coming=None if servers is None else servers.tool_names,
+        coming=slot.tool_names if slot is not None and slot.counts else None,
+        server_cap_chars=server_cap_chars(opening.host.environ),
     )
 
 

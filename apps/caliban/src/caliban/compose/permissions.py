@@ -16,7 +16,7 @@ from caliban.compose.box import NO_BOX, Box
 from caliban.errors import ConfigError, UsageError
 from caliban_common.near import did_you_mean
 from caliban_common.paths import expand_user
-from caliban_common.permission import Decision, PermissionMode
+from caliban_common.permission import Action, Decision, PermissionMode
 from caliban_common.text import one_line
 from caliban_common.tool import ToolSpec
 from caliban_settings import Settings
@@ -97,11 +97,22 @@ class Permissions:
         self._engine = self.engine.in_mode(mode)
         self._own = self.mode = self._engine.mode
 
+    def after_plan(self, mode: PermissionMode) -> None:
+        """Let the plan mode end in `mode`, which a person asks for and nothing bars."""
+        self._own = mode
+
     def add_answers(self, rules: tuple[Rule, ...]) -> None:
         """From now on `rules`, which a person made in this run, stand before all others."""
         self._engine = self.engine.with_answers(rules)
         self._answers = (*rules, *self._answers)
         self._ruled = True
+
+    def drop_answer(self, pattern: str, action: Action) -> None:
+        """From now on without a rule that a person made in this run."""
+        self._engine = self.engine.without_answer(pattern, action)
+        self._answers = tuple(
+            rule for rule in self._answers if (rule.pattern, rule.action) != (pattern, action)
+        )
 
     def rebuilt(self, settings: Settings, *, trusted: bool) -> tuple[Engine, bool] | None:
         """The engine that other `settings` make in the mode of now, and whether somebody wrote a rule.
@@ -149,6 +160,13 @@ class Permissions:
     def denies(self, tool: ToolSpec, args: Mapping[str, Any]) -> bool:
         """Whether a rule denies a call, whoever is asked."""
         return self._ruled and self.decide(tool, args).action == "deny"
+
+    def forbids(self, tool: ToolSpec, args: Mapping[str, Any]) -> bool:
+        """Whether a rule itself denies a call: not that nobody is there to be asked about it."""
+        if not self._ruled:
+            return False
+        decision = self.engine.asking().decide(tool, args)
+        return decision.action == "deny" and decision.by == "rule"
 
     def offers(self, tool: ToolSpec) -> bool:
         """Whether the model should be told of the tool."""

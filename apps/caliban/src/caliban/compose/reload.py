@@ -56,10 +56,21 @@ async def settle(live: LiveSettings) -> FileStamps:
     return stamps
 
 
+def report_empty(live: LiveSettings, app: App, paths: tuple[str, ...]) -> bool:
+    """Whether a file was emptied, which is told of once: a writer begins so, and no rule ends by that."""
+    for path in paths:
+        message = f"{path} is empty now, as while it is written: the settings of before go on"
+        if message not in live.said:
+            live.said.add(message)
+            hint = "remove the file to be without its settings"
+            app.reporter(Notice(subtype="settings_refused", message=message, hint=hint))
+    return bool(paths)
+
+
 async def take_over(live: LiveSettings, app: App) -> None:
     """Let `app` go on with what the files say now; where they are wrong, with what they said before."""
     try:
-        project, words = _reopened(live)
+        project, words = reopened(live)
         changed = _changed(live.read.settings.leaves, project.settings.leaves)
         fresh = keeping(project.settings, live.now)
         said = check_unbuilt(project.settings, live.options.extensions)
@@ -92,7 +103,7 @@ async def take_over(live: LiveSettings, app: App) -> None:
             await ask_hooks(asked, event)
 
 
-def _reopened(live: LiveSettings) -> tuple[Project, tuple[str, ...]]:
+def reopened(live: LiveSettings) -> tuple[Project, tuple[str, ...]]:
     """What the files say now. A project that was trusted unseen and has changed is not trusted any more.
 
     The plugins are those that the run began with.

@@ -20,6 +20,7 @@ from caliban_sessions import (
     SessionState,
     SessionStore,
     SessionUnreadable,
+    SessionWriter,
     check_name,
 )
 
@@ -42,6 +43,7 @@ class SavedSession(Struct, frozen=True, kw_only=True):
     plan_mode: bool = False
     pending: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    writer: SessionWriter | None = None
 
     @property
     def resumed(self) -> bool:
@@ -85,6 +87,7 @@ class Sessions(Struct, frozen=True, kw_only=True):
             id=name,
             messages=session.state.messages,
             store=session,
+            writer=session,
             provider=provider,
             model=model,
             prefix=session.state.prefix,

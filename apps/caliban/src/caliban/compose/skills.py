@@ -32,7 +32,7 @@ def find_skills(options: SettingsOptions, project: Project) -> SkillCatalog:
         for file in own_files("skill", "skills", problems):
             skills += _read(file, "user", problems)
     if project.plugins:
-        from caliban.compose.pluginparts import plugin_skills
+        from caliban.compose.plugins.parts import plugin_skills
 
         skills += plugin_skills(project.plugins, problems)
     return make_catalog((*skills, *builtin_skills()), problems)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from typing import Final
@@ -9,19 +10,22 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from caliban.cli.dispatch import SLASH
 from caliban.cli.formats import input_format
 from caliban.cli.options import Options, PromptOptions
 from caliban.compose.project import ALLOWED, Project
 from caliban.compose.skills import find_skills, own_files, takes
 from caliban.compose.supplied import ProjectFile
-from caliban.errors import ConfigError
+from caliban.errors import ConfigError, UsageError
+from caliban.slash.table import NAMES
 from caliban_common.errors import CalibanError
+from caliban_common.near import did_you_mean
 from caliban_common.text import one_line
 from caliban_drive.notice import Notice, Report
 from caliban_skills import SkillScope
 from caliban_skills.command import CommandFile, command_of, read_command
 
+OF_SERVERS: Final = "mcp__"
+"""How the names of prompts of servers begin."""
 CALLED: Final = r"/([A-Za-z0-9][\w.:-]{0,255})(?:\s+(.*))?"
 NICKNAMES: Final = ("inherit", "sonnet", "opus", "haiku", "default")
 """Models that only another harness knows, and the word for that of the run."""
@@ -36,24 +40,26 @@ class CalledCommand(Struct, frozen=True, kw_only=True):
 
 
 def called_command(options: Options, project: Project, report: Report) -> CalledCommand | None:
-    """The command that the prompt calls; `None` where the prompt is text.
+    """The command of a file that the prompt calls; `None` for text, and a call of one of ours or a server's.
 
-    Raises `ConfigError` for a file that is none, and for one that steers in a project which is not trusted.
+    What lies at the root of the file system is a path. Raises `UsageError` for a call of nothing that is
+    known, `ConfigError` for a file that is none, and for one that steers in a project which is not trusted.
     """
-    typed = _typed(options.prompt)
-    if typed is None or options.extensions.no_commands or options.settings.bare:
+    call = typed_call(options.prompt)
+    if call is None or options.extensions.no_commands or options.settings.bare:
         return None
-    match = re.fullmatch(CALLED, typed, re.DOTALL)
-    if match is None or input_format(options.output.input_format).is_framed:
+    if input_format(options.output.input_format).is_framed or call[0].lower() in NAMES:
         return None
     problems: list[str] = []
-    called = _find(match[1], options, project, problems)
+    called = _find(call[0], options, project, problems)
     if called is None:
         for problem in problems:
             report(Notice(subtype="command_file", message=problem))
+        if not call[0].startswith(OF_SERVERS) and not is_path(call[0]):
+            raise _unknown(call[0], options, project)
         return None
-    _say(called, report)
-    return replace(called, arguments=(match[2] or "").strip())
+    tell_notes(called, report)
+    return replace(called, arguments=call[1])
 
 
 def with_model(options: Options, called: CalledCommand | None) -> Options:
@@ -73,6 +79,40 @@ def command_list(options: Options, project: Project, problems: list[str]) -> Ite
             problems.append(f"a command is left out: {error.message}")
 
 
+def refuse_untrusted(called: CalledCommand) -> None:
+    """Raise `ConfigError` for a file that steers in a project which is not trusted."""
+    file = called.file
+    if file.steers and not called.is_trusted:
+        raise ConfigError(
+            f"/{file.name}: {file.path} runs lines of the shell or chooses a model, and its project is "
+            "not trusted",
+            hint="caliban trust show shows it, caliban trust add trusts it; --no-commands sends words",
+        )
+
+
+def typed_call(prompt: PromptOptions) -> tuple[str, str] | None:
+    """The name and the arguments of a command that the command line calls, whether or not there is one."""
+    typed = _typed(prompt)
+    match = None if typed is None else re.fullmatch(CALLED, typed, re.DOTALL)
+    return None if match is None else (match[1], (match[2] or "").strip())
+
+
+def is_path(name: str) -> bool:
+    """Whether `/name` is there in the file system: then it is no call."""
+    return os.path.lexists(f"/{name}")
+
+
+def _unknown(name: str, options: Options, project: Project) -> UsageError:
+    """That nothing is called so, with what is near."""
+    names = [*sorted(NAMES), *(called.file.name for called in command_list(options, project, []))]
+    if not options.extensions.no_skills:
+        names += [skill.name for skill in find_skills(options.settings, project).skills]
+    near = did_you_mean(name.lower(), names)
+    ways = "caliban -p /help lists all; --no-commands sends it as words"
+    shown = one_line(name, max_chars=80)
+    return UsageError(f"there is no command /{shown}", hint=" ".join(filter(None, (near, ways))))
+
+
 def _typed(prompt: PromptOptions) -> str | None:
     """The words of the prompt on the command line, where they may call a command."""
     places = (prompt.print_prompt, prompt.prompt_flag, prompt.prompt)
@@ -82,23 +122,18 @@ def _typed(prompt: PromptOptions) -> str | None:
 
 def _find(name: str, options: Options, project: Project, problems: list[str]) -> CalledCommand | None:
     for file, scope, trusted in _files(options, project, problems):
-        if file.name != name:
+        if file.name.lower() != name.lower():
             continue
         try:
             called = _read(file, scope, trusted=trusted)
         except CalibanError as error:
             raise ConfigError(f"/{name}: {error.message}", hint=error.hint) from error
-        if called.file.steers and not trusted:
-            raise ConfigError(
-                f"/{name}: {file.path} runs lines of the shell or chooses a model, and its project is "
-                "not trusted",
-                hint="caliban trust show shows it, caliban trust add trusts it; --no-commands sends words",
-            )
+        refuse_untrusted(called)
         return called
     if options.extensions.no_skills:
         return None
     for skill in find_skills(options.settings, project).skills:
-        if skill.name == name and skill.path is not None:
+        if skill.name.lower() == name.lower() and skill.path is not None:
             if not skill.user_invocable:
                 raise ConfigError(f"/{name}: the skill in {skill.path} is for the model alone")
             return CalledCommand(file=command_of(skill), arguments="")
@@ -120,7 +155,7 @@ def _files(
     if not project.trust.counts:
         yield from ((file, "project", False) for file in theirs)
     if project.plugins:
-        from caliban.compose.pluginparts import plugin_commands
+        from caliban.compose.plugins.parts import plugin_commands
 
         yield from ((file, "plugin", True) for file in plugin_commands(project.plugins, problems))
 
@@ -132,12 +167,10 @@ def _read(file: ProjectFile, scope: SkillScope, *, trusted: bool) -> CalledComma
     return CalledCommand(file=command, arguments="", is_trusted=trusted)
 
 
-def _say(called: CalledCommand, report: Report) -> None:
+def tell_notes(called: CalledCommand, report: Report) -> None:
     """What a person should know before the command is sent."""
     file = called.file
     notes = list(file.notes)
-    if file.name.lower() in SLASH:
-        notes.append("the terminal interface has a command of its own of this name")
     if file.model in NICKNAMES[1:]:
         notes.append(f"the model {file.model!r} is a name that is not known here; that of the run is asked")
     if not called.is_trusted and file.allowed_tools:

@@ -81,7 +81,7 @@ def find_styles(options: SettingsOptions, project: Project) -> StyleCatalog:
         for file in own_files("style", "output-styles", problems):
             styles += _read(file.path, file.data, "user", problems)
     if project.plugins:
-        from caliban.compose.pluginparts import plugin_styles
+        from caliban.compose.plugins.parts import plugin_styles
 
         styles += plugin_styles(project.plugins, problems)
     return make_styles((*styles, *builtin_styles()), problems)

@@ -99,7 +99,7 @@ def _plugins(workspace: Path, problems: list[str]) -> tuple[ProjectFile, ...]:
     """The plugins in a workspace."""
     if not os.path.isdir(os.path.join(workspace, *PLUGINS)):  # noqa: PTH112, PTH118 - on every start
         return ()
-    from caliban.compose.pluginplaces import folder_digest, folders_in
+    from caliban.compose.plugins.places import folder_digest, folders_in
 
     folder = workspace.joinpath(*PLUGINS)
     plugins = []

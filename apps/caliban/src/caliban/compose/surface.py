@@ -116,7 +116,7 @@ def _of_plugin(file: ProjectFile, workspace: Path, shows: bool) -> TrustItem:
     """A plugin whole: its digest is that of every file in it. Each needs a yes of its own besides."""
     shown = ""
     if shows:
-        from caliban.compose.pluginplaces import folder_words
+        from caliban.compose.plugins.places import folder_words
 
         shown = folder_words(file.path)
     return trust_item("plugin", _place(file.path, workspace), file.name, file.data, shown=shown)

@@ -37,7 +37,8 @@ class Wiring(Struct, frozen=True, kw_only=True):
     """What finds sessions and models, and what is put around each part of a run.
 
     `logs` says that decisions on calls go to the log, `hooks` that those of the settings are asked, `servers`
-    that those of tools are connected: what a replay decides was decided before.
+    that there are those of tools: what a replay decides was decided before. Without `connects` servers offer
+    what is remembered of them, and none is started.
     """
 
     sessions: Callable[[SessionOptions, Path], Sessions] = find_sessions
@@ -54,6 +55,7 @@ class Wiring(Struct, frozen=True, kw_only=True):
     logs: bool = True
     hooks: bool = True
     servers: bool = True
+    connects: bool = True
 
 
 USUAL = Wiring()

@@ -8,7 +8,8 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup
@@ -18,17 +19,21 @@ from caliban.cli.formats import OutputFormat, input_format, output_format
 from caliban.cli.options import Options
 from caliban.compose.app import App, open_app
 from caliban.compose.permissions import roots_of
+from caliban.compose.wiring import USUAL
 from caliban.early_signals import EarlySignals
 from caliban.faces.cancel_target import CancelTarget, alone
 from caliban.faces.prompt import PromptInputs, read_prompt
 from caliban.faces.watched import WatchedEncoder
 from caliban.last_words import OutputState
+from caliban_common.event import Warned
 from caliban_common.message import Message
+from caliban_drive.notice import as_notice
 from caliban_drive.session import Session
 from caliban_headless import exit_codes
 from caliban_headless.errors import Cancelled
 from caliban_headless.frames import Init
-from caliban_headless.input import FrameSource, OnePrompt, Resumption
+from caliban_headless.input import FrameServices, FrameSource, OnePrompt, PromptServices, Resumption
+from caliban_headless.local import LocalCommand
 from caliban_headless.notices import Notices, show_notice
 from caliban_headless.output import Output
 from caliban_headless.run import Driver
@@ -39,12 +44,26 @@ from caliban_telemetry.as_of import prices_as_of
 if TYPE_CHECKING:
     from caliban.compose.asking.later import LaterAnswers
     from caliban.compose.slash import CalledCommand
+    from caliban.faces.hostservers import HostServers
+    from caliban.faces.local import LocalCall
     from caliban.faces.recorded import RunRecorder
+    from caliban.faces.servertool import ServerToolApprover
     from caliban_drive.structured import AnswerSchema
     from caliban_headless.desk import HostDesk
     from caliban_headless.requests import Serve
 
 T = TypeVar("T")
+SERVER_REQUESTS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "mcp_status": "status",
+        "mcp_reconnect": "reconnect",
+        "mcp_toggle": "toggle",
+        "mcp_set_servers": "set_servers",
+        "mcp_read_resource": "read_resource",
+        "mcp_call": "call",
+    }
+)
+"""A request about servers -> the method of `HostServers` that serves it."""
 
 
 def answer(options: Options, signals: EarlySignals) -> int:
@@ -70,14 +89,20 @@ async def _answer(options: Options, signals: EarlySignals) -> int:
 async def _drive(options: Options, target: CancelTarget, state: OutputState, tasks: TaskGroup) -> int:
     schema = _load_schema(options.output.json_schema)
     async with AsyncExitStack() as stack:
+        call = _local(options)
+        if call is not None:
+            options = call.options
         recorder = _recorder(options)
         if recorder is None:
-            opening = open_app(options, show_notice, tasks=tasks)
+            wiring = USUAL if call is None else call.wiring
+            opening = open_app(options, show_notice, tasks=tasks, wiring=wiring)
         else:
             stack.callback(recorder.close)
             opening = open_app(options, show_notice, recorder.host, tasks=tasks, wiring=recorder.wiring)
         app = await _unless_cancelled(target, lambda: stack.enter_async_context(opening), "a key")
-        prompt = await _unless_cancelled(target, lambda: _prompt(app), "a prompt")
+        prompt: Message | Resumption | LocalCommand | None = None
+        if call is None:
+            prompt = await _unless_cancelled(target, lambda: _prompt(app), "a prompt")
         servers = app.servers
         if servers is not None:
             await _unless_cancelled(target, servers.ready, "its servers")
@@ -86,9 +111,14 @@ async def _drive(options: Options, target: CancelTarget, state: OutputState, tas
             from caliban.compose.asking.later import check_answers
 
             check_answers(options.permissions, app.sessions.saved)
-        session = app.session(schema=schema, approver=desk or _later(app))
+        asked = await _unless_cancelled(target, lambda: _asked_tool(app), "its servers")
+        session = app.session(schema=schema, approver=desk or asked or _later(app))
         if desk is not None:
             desk.session = session
+        if asked is not None:
+            asked.interrupt = session.interrupt
+        if call is not None:
+            prompt = call.source(app, session)
         row = output_format(options.output.output_format)
         encoder, init = row.load()(options.output), _init(app, session, row)
         if recorder is not None:
@@ -156,7 +186,15 @@ async def _answer_frames(
     async with anyio.create_task_group() as group:
         run = session if recorder is None else recorder.run(session)
         frames = FrameSource(
-            Stdin(), run, app.media, desk=desk, served={"rewind_files": _rewinds(app, session)}
+            Stdin(),
+            run,
+            app.media,
+            desk=desk,
+            services=FrameServices(
+                served={"rewind_files": _rewinds(app, session)},
+                at_once=PromptServices(served=_servers_served(app), tell=partial(_told, app)),
+                called=None if recorder is not None else _called(app, session),
+            ),
         )
         group.start_soon(frames.pump)
         if recorder is None:
@@ -165,6 +203,38 @@ async def _answer_frames(
             code = recorder.end(await driver.run(recorder.source(frames)))
         group.cancel_scope.cancel()
     return code
+
+
+def _local(options: Options) -> LocalCall | None:
+    """The command of ours that the prompt calls."""
+    if not _slashes(options):
+        return None
+    from caliban.faces.local import local_call
+
+    return local_call(options)
+
+
+def _slashes(options: Options) -> bool:
+    """Whether the command line may call a command: a run that does not loads nothing of them."""
+    prompt = options.prompt
+    texts = (prompt.print_prompt, prompt.prompt_flag, prompt.prompt)
+    return any(text is not None and text.lstrip().startswith("/") for text in texts)
+
+
+def _called(app: App, session: Session) -> Callable[[str], LocalCommand | None] | None:
+    """Finds the commands that prompt frames call: loaded with the first that may be one."""
+    if app.options.extensions.no_commands or app.options.settings.bare:
+        return None
+    found: list[Callable[[str], LocalCommand | None]] = []
+
+    def called(text: str) -> LocalCommand | None:
+        if not found:
+            from caliban.faces.local import frame_commands
+
+            found.append(frame_commands(app, session))
+        return found[0](text)
+
+    return called
 
 
 def _rewinds(app: App, session: Session) -> Serve:
@@ -178,9 +248,32 @@ def _rewinds(app: App, session: Session) -> Serve:
     return serve
 
 
+def _servers_served(app: App) -> Mapping[str, Serve]:
+    """What the host may do with MCP servers: loaded with the first request."""
+    made: list[HostServers] = []
+
+    def serving(name: str) -> Serve:
+        async def serve(body: Mapping[str, Any]) -> Mapping[str, Any]:
+            from caliban.faces.hostservers import HostServers
+
+            if not made:
+                made.append(HostServers(app))
+            method: Serve = getattr(made[0], name)
+            return await method(body)
+
+        return serve
+
+    return {subtype: serving(name) for subtype, name in SERVER_REQUESTS.items()}
+
+
+def _told(app: App, answer: Warned) -> bool:
+    """Put the answer to a request into the frames of the prompt that runs; false where none runs."""
+    return app.reporter.tell(as_notice(answer))
+
+
 def _desk(app: App) -> HostDesk | None:
     """Where the other end is asked, if it may be."""
-    if app.options.permissions.permission_prompt_tool is None:
+    if app.options.permissions.permission_prompt_tool != "stdio":
         return None
     from caliban.compose.asking.updates import LastingAnswers
     from caliban_common.masked import masked_data
@@ -188,6 +281,18 @@ def _desk(app: App) -> HostDesk | None:
 
     updates = LastingAnswers(app.permissions, app.workspace, app.reporter)
     return HostDesk(app.reporter, updates, lambda value: masked_data(value, app.masker))
+
+
+async def _asked_tool(app: App) -> ServerToolApprover | None:
+    """The tool of a server that is asked, if one is. Raises `ConfigError` for one that cannot be."""
+    name = app.options.permissions.permission_prompt_tool
+    if name is None or name == "stdio":
+        return None
+    from caliban.faces.servertool import ServerToolApprover, checked_servers
+    from caliban_common.masked import masked_data
+
+    servers = await checked_servers(name, app.servers, app.permissions)
+    return ServerToolApprover(name, servers, lambda value: masked_data(value, app.masker), app.reporter)
 
 
 def _later(app: App) -> LaterAnswers | None:
@@ -243,7 +348,15 @@ def _init(app: App, session: Session, row: OutputFormat) -> Init:
             for plugin in app.plugins
         ),
         mcp_servers=_server_states(app),
+        slash_commands=_slash_names(app) if row.holds_notices else (),
     )
+
+
+def _slash_names(app: App) -> tuple[str, ...]:
+    """What a prompt may call, for a program that reads frames."""
+    from caliban.slash.listed import listed_names
+
+    return listed_names(app)
 
 
 def _server_states(app: App) -> tuple[tuple[str, str], ...]:

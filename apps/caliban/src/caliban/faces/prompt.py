@@ -17,8 +17,7 @@ from caliban_common.paths import expand_user
 from caliban_common.text import one_line
 from caliban_drive.notice import Notice, Report
 from caliban_headless.beside import PATIENCE_S, may_hold_text, read_beside
-from caliban_headless.input import read_text
-from caliban_headless.stdin import Stdin
+from caliban_headless.stdin import Stdin, read_text
 
 if TYPE_CHECKING:
     from caliban.compose.servers.build import RunServers

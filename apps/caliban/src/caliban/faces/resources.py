@@ -53,7 +53,7 @@ async def resource_blocks(prompt: str, run: RunServers, permissions: Permissions
         server = fleet.find(name)
         if number >= MAX_RESOURCES or server is None:
             _tell(run, f"{shown} is not attached: a prompt brings at most {MAX_RESOURCES} resources")
-        elif permissions.denies(spec, {"server": name, "uri": uri}):
+        elif permissions.forbids(spec, {"server": name, "uri": uri}):
             _tell(run, f"{shown} is not attached: a rule denies it")
         else:
             try:

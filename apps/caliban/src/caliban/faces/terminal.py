@@ -3,65 +3,172 @@
 from __future__ import annotations
 
 import gc
-from functools import partial
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
 from caliban.cli.options import Options
-from caliban.compose.app import App, open_app
 from caliban.early_signals import EarlySignals
+from caliban.errors import MissingKey
+from caliban.faces.aside import OutputAside
 from caliban.faces.cancel_target import alone
-from caliban.faces.terminalhost import AppHost
 from caliban_commands.answer import SwitchSession
+from caliban_common.errors import CalibanError
+from caliban_drive.notice import Notice
 from caliban_headless.signals import watch_signals
+from caliban_tui.boot import short_path
 from caliban_tui.driver import TerminalDriver
+from caliban_tui.status import StatusLine
 from caliban_tui.tty import Tty
 
+if TYPE_CHECKING:
+    from caliban.compose.app import App
+    from caliban_drive.session import Session
+    from caliban_tui.boot import FirstFrame
 
-def converse(options: Options, signals: EarlySignals) -> int:
+CANCELLED = 124
+
+
+def converse(options: Options, signals: EarlySignals, first: FirstFrame | None = None) -> int:
     """Run the terminal interface until the person leaves; the exit code.
 
-    Raises `CalibanError` for what keeps it from starting.
+    It takes over from `first`, where that is on the screen. Raises `CalibanError` for what keeps it from
+    starting.
     """
+    face = TerminalFace(options, signals)
     try:
-        return anyio.run(partial(_converse, options, signals), backend="asyncio")
+        return anyio.run(face.run, first, backend="asyncio")
     except BaseExceptionGroup as group:
         raise alone(group) from None
     finally:
         signals.listen_again()
 
 
-async def _converse(options: Options, signals: EarlySignals) -> int:
-    driver = TerminalDriver(Tty())
-    first = options.prompt.prompt or options.prompt.prompt_flag
-    if first:
-        driver.type_ahead(first)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(watch_signals, driver.leave, tasks.cancel_scope.cancel, signals.numbers)
-        tasks.start_soon(driver.run)
-        wanted: Options | None = options
-        while wanted is not None and not driver.has_left:
-            wanted = await _one_session(wanted, driver, tasks)
-        driver.leave()
-        tasks.cancel_scope.cancel()
-    return 0
+class TerminalFace:
+    """The screen of one process, and the apps that are opened one after the other below it."""
 
+    def __init__(self, options: Options, signals: EarlySignals) -> None:
+        self._options = options
+        self._signals = signals
+        self._is_signalled = False
+        self._code = 0
+        self._before: Options | None = None
 
-async def _one_session(options: Options, driver: TerminalDriver, tasks: TaskGroup) -> Options | None:
-    """Hold one conversation; the options of the next one, if there is one."""
-    async with open_app(options, driver.report, tasks=tasks) as app:
-        session = app.session(approver=driver.desk)
-        gc.enable()
+    async def run(self, first: FirstFrame | None) -> int:
+        """Show the screen, open what is asked for, and go on until the person leaves."""
+        aside = OutputAside(self._printed)
+        driver = self._driver = TerminalDriver(Tty(write_fd=aside.begin(), first=first))
+        driver.status = StatusLine(cwd=_here(), state="starting")
+        driver.shows_faults = bool(os.environ.get("CALIBAN_DEBUG"))
+        prompt = self._options.prompt.prompt or self._options.prompt.prompt_flag
+        if prompt:
+            driver.type_ahead(prompt)
         try:
-            switch = await driver.converse(AppHost(app, session))
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(
+                    watch_signals, self._signalled, tasks.cancel_scope.cancel, self._signals.numbers
+                )
+                tasks.start_soon(driver.run)
+                tasks.start_soon(aside.read)
+                await driver.is_shown.wait()
+                await anyio.to_thread.run_sync(_load)
+                await self._sessions(tasks)
+                driver.leave()
+                await driver.is_gone.wait()
+                tasks.cancel_scope.cancel()
         finally:
-            await session.aclose()
-    return None if switch is None else _switched(options, app, switch)
+            aside.end()
+        return CANCELLED if self._is_signalled else self._code
+
+    def _printed(self, line: str) -> None:
+        self._driver.report(Notice(subtype="printed", message=line))
+
+    def _signalled(self) -> None:
+        self._is_signalled = True
+        self._driver.leave()
+
+    async def _sessions(self, tasks: TaskGroup) -> None:
+        """One conversation after the other. Raises what keeps the first one from being opened.
+
+        Where another one cannot be opened, that is told, and the one before it goes on.
+        """
+        driver = self._driver
+        wanted: Options | None = self._options
+        while wanted is not None and not driver.has_left:
+            try:
+                wanted = await self._one_session(wanted, tasks)
+            except CalibanError as error:
+                if self._before is not None and self._before is not wanted:
+                    driver.complain(error)
+                    wanted = self._before
+                elif isinstance(error, MissingKey):
+                    await self._without_key(error)
+                else:
+                    raise
+
+    async def _without_key(self, error: MissingKey) -> None:
+        """Say how to go on without a key, and wait for a line: then it is looked for again."""
+        from caliban.faces.welcome import WELCOME
+
+        self._code = error.code
+        self._driver.status = StatusLine(cwd=_here(), state="no key yet")
+        self._driver.welcome(WELCOME)
+        await self._driver.wait_for_line()
+
+    async def _one_session(self, options: Options, tasks: TaskGroup) -> Options | None:
+        """Hold one conversation; the options of the next one, if there is one."""
+        from caliban.compose.app import open_app
+        from caliban.compose.host import this_host
+        from caliban.faces.asking import PersonAsker
+        from caliban.faces.terminalhost import AppHost
+
+        driver = self._driver
+        host = replace(this_host(), asker=PersonAsker(driver.desk))
+        async with open_app(options, driver.report, host, tasks=tasks) as app:
+            session = app.session(approver=driver.desk)
+            gc.freeze()  # what is there now stays to the end
+            gc.enable()
+            self._code, self._before = 0, _switched(options, SwitchSession(name=session.id))
+            switch = None
+            try:
+                async with anyio.create_task_group() as beside:
+                    screen_host = AppHost(app, session, beside, driver.stage.changed)
+                    switch = await driver.converse(screen_host, beside)
+                    beside.cancel_scope.cancel()
+            finally:
+                driver.farewell = _farewell(app, session)
+                if not driver.farewell:
+                    self._before = options
+                with anyio.CancelScope(shield=True):
+                    await session.aclose()
+        return None if switch is None else _switched(options, switch)
 
 
-def _switched(options: Options, app: App, switch: SwitchSession) -> Options:
+def _load() -> None:
+    """Import what the app is made of, on a thread: keys are shown meanwhile."""
+    import caliban.compose.app
+    import caliban.faces.terminalhost  # noqa: F401 - loaded here for what follows
+
+
+def _here() -> str:
+    try:
+        return short_path(str(Path.cwd()), os.environ.get("HOME", ""))
+    except OSError:
+        return ""
+
+
+def _farewell(app: App, session: Session) -> str:
+    """How to come back, where there is something to come back to."""
+    if app.options.session.no_save or all(message.role == "system" for message in session.messages):
+        return ""
+    return f"caliban --resume {session.id} goes on with this conversation"
+
+
+def _switched(options: Options, switch: SwitchSession) -> Options:
     """The options that open the other session; what flags say of everything else stays."""
     session = replace(
         options.session,

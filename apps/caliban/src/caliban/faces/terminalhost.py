@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Final
+
+from anyio.abc import TaskGroup
 
 from caliban.compose.app import App
 from caliban.compose.permissions import roots_of
+from caliban.faces.asking import AppDesk
+from caliban.faces.drafthelp import draft_help
 from caliban.faces.prompt import PromptInputs, typed_prompt
-from caliban_commands.builtin.table import BUILTIN
-from caliban_commands.errors import CommandNotHere
+from caliban.faces.terminalstatus import StatusKeeper
+from caliban.faces.terminalviews import AppViews
+from caliban.slash.registry import app_commands
 from caliban_commands.registry import CommandRegistry
+from caliban_common.event import AgentEvent
 from caliban_common.message import Message, ToolUseBlock
 from caliban_common.permission import PermissionMode
 from caliban_drive.calls import describe_call
@@ -17,7 +25,12 @@ from caliban_drive.notice import Report
 from caliban_drive.result import Costs
 from caliban_drive.session import Session
 from caliban_tui.blocks import ShellBlock
+from caliban_tui.desk import DeskHost
+from caliban_tui.host import ModeStep, NotePlace
+from caliban_tui.options import TerminalOptions
+from caliban_tui.ports import DraftHelp
 from caliban_tui.status import StatusLine
+from caliban_tui.views import ViewHost
 
 MODES: Final[tuple[PermissionMode, ...]] = (
     "default",
@@ -27,43 +40,65 @@ MODES: Final[tuple[PermissionMode, ...]] = (
     "dontAsk",
     "bypassPermissions",
 )
-"""The order of Shift+Tab; those that the run may not go to are passed over."""
+"""The order of Shift+Tab."""
 
 
 class AppHost:
-    """See `TerminalHost`."""
+    """See `TerminalHost`. `tasks` holds what goes on beside the conversation, `changed` wants a frame."""
 
-    def __init__(self, app: App, session: Session) -> None:
+    def __init__(self, app: App, session: Session, tasks: TaskGroup, changed: Callable[[], None]) -> None:
         self._app = app
         self.session = session
         self.costs: Costs = app.costs
         self.report: Report = app.reporter
-        self.commands = CommandRegistry(BUILTIN)
+        self.commands: CommandRegistry = app_commands(app, session)
+        self.desk: DeskHost = AppDesk(app, session)
+        self.draft_help: DraftHelp = draft_help(app, session.id)
+        self.views: ViewHost = AppViews(app, session, self.cycle_mode)
+        self._status = StatusKeeper(app, session, tasks, changed)
+
+    @property
+    def options(self) -> TerminalOptions:
+        """See `TerminalHost`."""
+        return self._status.options
 
     def status(self) -> StatusLine:
         """See `TerminalHost`."""
-        app = self._app
-        return StatusLine(
-            cwd=str(app.workspace),
-            model=f"{app.model.name}/{app.model.model}",
-            mode=app.permissions.mode,
-            session=self.session.id,
-            cost_usd=self.costs.total_usd(),
-        )
+        return self._status.line()
+
+    def observe(self, event: AgentEvent) -> None:
+        """See `TerminalHost`."""
+        self._status.observe(event)
+
+    def prompt_ended(self) -> None:
+        """See `TerminalHost`."""
+        self._status.prompt_ended()
 
     def describe(self, call: ToolUseBlock) -> str:
         """See `TerminalHost`."""
         return describe_call(call, self.session.agent.tools)
 
-    def cycle_mode(self) -> PermissionMode:
-        """See `TerminalHost`."""
+    def cycle_mode(self) -> ModeStep:
+        """See `TerminalHost`. A mode that was not prepared is passed over; bypass without its latch warns."""
         permissions = self._app.permissions
-        place = MODES.index(permissions.mode) if permissions.mode in MODES else 0
-        for mode in (*MODES[place + 1 :], *MODES[:place]):
-            if permissions.bars_mode(mode) is None:
-                permissions.set_mode(mode)
+        if permissions.mode == "disabled":
+            return ModeStep(mode="disabled", warning="permissions are disabled for this run")
+        place = MODES.index(permissions.mode)
+        warning = ""
+        for mode in (*MODES[place + 1 :], "default"):
+            barred = permissions.bars_mode(mode)
+            if barred is None:
+                self._go_to(mode)
                 break
-        return permissions.mode
+            if mode == "bypassPermissions":
+                warning = f"{barred}: --allow-dangerously-skip-permissions at the start allows it"
+        return ModeStep(mode=permissions.mode, warning=warning)
+
+    def _go_to(self, mode: PermissionMode) -> None:
+        before = self._app.permissions.mode
+        self._app.permissions.set_mode(mode)
+        if "plan" in (mode, before):
+            self.session.note(plan_mode=mode == "plan")
 
     async def message(self, text: str) -> Message:
         """See `TerminalHost`."""
@@ -82,6 +117,20 @@ class AppHost:
             ),
         )
 
-    async def shell(self, line: str) -> ShellBlock:
+    async def shell(self, line: str, progress: Callable[[str], None]) -> ShellBlock:
         """See `TerminalHost`."""
-        raise CommandNotHere("lines of the shell are not run yet")
+        from caliban.faces.typedshell import run_typed
+
+        return await run_typed(self._app, self.session, line, progress)
+
+    def note_places(self) -> tuple[NotePlace, ...]:
+        """See `TerminalHost`."""
+        from caliban.faces.memorynote import note_files
+
+        return tuple(NotePlace(name=tier, path=str(path)) for tier, path in note_files(self._app).items())
+
+    def add_note(self, place: NotePlace, note: str) -> None:
+        """See `TerminalHost`."""
+        from caliban.faces.memorynote import add_note
+
+        add_note(Path(place.path), note)

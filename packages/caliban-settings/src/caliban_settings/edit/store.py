@@ -76,6 +76,10 @@ class RuleStore(Struct, frozen=True, kw_only=True):
         self._rewrite(target, change)
         return target
 
+    def target(self) -> Path:
+        """The file that `add` would write to. Raises `SettingsError` for one that cannot be read."""
+        return self._home()[0] or self._new_file()
+
     def remove(self, kept: KeptRule) -> None:
         """Take a rule out of its file. Raises `SettingsNotWritten`, `SettingsError`."""
         if not kept.is_toml:

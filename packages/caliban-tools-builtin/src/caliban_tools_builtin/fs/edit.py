@@ -12,6 +12,7 @@ from caliban_common.tool import ToolContext, ToolOutput
 from caliban_tools_builtin.answer import off_loop
 from caliban_tools_builtin.errors import EditRefused, FileMissing
 from caliban_tools_builtin.fence import AdmittedPath, Fence
+from caliban_tools_builtin.fs.change import shown_change
 from caliban_tools_builtin.fs.file import Snapshot, load, store, with_note
 from caliban_tools_builtin.fs.guess import check_added, check_whole
 from caliban_tools_builtin.fs.match import Matches, TooMany, apply, find, line_range
@@ -63,7 +64,12 @@ class Edit:
         count = len(matches.spans)
         return ToolOutput.of(
             with_note(f"→ Edited {place.shown} ({plural(count, 'replacement')})", note),
-            details={"path": str(place.path), "tier": matches.tier, "replacements": count},
+            details={
+                "path": str(place.path),
+                "tier": matches.tier,
+                "replacements": count,
+                "change": shown_change(file.data, data),
+            },
         )
 
     def _fill(self, place: AdmittedPath, file: Snapshot | None, new: str) -> ToolOutput:
@@ -75,7 +81,12 @@ class Edit:
         self._ledger.saw(place, data)
         return ToolOutput.of(
             with_note(f"→ Edited {place.shown} (1 replacement)", note),
-            details={"path": str(place.path), "tier": "exact", "replacements": 1},
+            details={
+                "path": str(place.path),
+                "tier": "exact",
+                "replacements": 1,
+                "change": shown_change(None, data),
+            },
         )
 
 

@@ -14,6 +14,7 @@ from caliban_common.tool import ToolContext, ToolOutput
 from caliban_tools_builtin.answer import off_loop
 from caliban_tools_builtin.errors import EditRefused, FileMissing, FileRefused
 from caliban_tools_builtin.fence import AdmittedPath, Fence
+from caliban_tools_builtin.fs.change import shown_change
 from caliban_tools_builtin.fs.edit import MAX_BYTES, edited
 from caliban_tools_builtin.fs.facts import FACTS
 from caliban_tools_builtin.fs.file import Snapshot, load, store, with_note
@@ -62,7 +63,12 @@ class MultiEdit:
         counts = f"{plural(len(edits), 'edit')}, {plural(total, 'total replacement')}"
         return ToolOutput.of(
             with_note(f"→ MultiEdit {place.shown} ({counts})", note),
-            details={"path": str(place.path), "edits": len(edits), "replacements": total},
+            details={
+                "path": str(place.path),
+                "edits": len(edits),
+                "replacements": total,
+                "change": shown_change(None if file is None else file.data, data),
+            },
         )
 
 

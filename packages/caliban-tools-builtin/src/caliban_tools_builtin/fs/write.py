@@ -11,6 +11,7 @@ from caliban_common.tool import ToolContext, ToolOutput
 from caliban_tools_builtin.answer import off_loop
 from caliban_tools_builtin.errors import FileRefused, PathRefused
 from caliban_tools_builtin.fence import AdmittedPath, Fence
+from caliban_tools_builtin.fs.change import shown_change
 from caliban_tools_builtin.fs.file import Snapshot, load, store, with_note
 from caliban_tools_builtin.fs.guess import check_added
 from caliban_tools_builtin.fs.text import Decoded, decode, encode, with_line_end
@@ -50,7 +51,12 @@ class Write:
         replaced = "" if old is None else f", replacing {len(old.data)} bytes that were there"
         return ToolOutput.of(
             with_note(f"→ Wrote {place.shown} ({len(data)} bytes){replaced}", note),
-            details={"path": str(place.path), "created": old is None, "size_bytes": len(data)},
+            details={
+                "path": str(place.path),
+                "created": old is None,
+                "size_bytes": len(data),
+                "change": shown_change(None if old is None else old.data, data),
+            },
         )
 
 

@@ -20,11 +20,12 @@ from caliban_common.tool import ToolOutput
 from caliban_process import Command, Completed, OutputLimit, ProcessError, Runner
 from caliban_tools_builtin.errors import SearchBlocked, SearchFailed
 from caliban_tools_builtin.search.oddrules import odd_rules_at, odd_rules_below
+from caliban_tools_builtin.search.standstill import gets_on, work_done
 
 RIPGREP_DEADLINE_S = 20.0
 PYTHON_DEADLINE_S = 5.0
 STALL_S = 0.25
-"""After this long somebody looks whether ripgrep waits for an ignore file that never ends."""
+"""After this long without an end somebody looks whether ripgrep waits for an ignore file that never ends."""
 ERRORS = OutputLimit(head_bytes=4096, tail_bytes=0)
 PROGRAM = "rg.exe" if os.name == "nt" else "rg"
 ENVIRONMENT: Mapping[str, str] = (
@@ -129,7 +130,7 @@ class SearchEngine:
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(run)
-            await anyio.sleep(STALL_S)
+            await self._standstill(command.argv[0])
             look = anyio.to_thread.run_sync(odd_rules_below, base, over.is_set, abandon_on_cancel=True)
             if await look is not None and not over.is_set():
                 tasks.cancel_scope.cancel()
@@ -138,6 +139,15 @@ class SearchEngine:
         if isinstance(results[0], ProcessError):
             raise results[0]
         return results[0]
+
+    async def _standstill(self, program: str) -> None:
+        """Wait while a search may well take that long: to look for odd ignore files slows it by a third."""
+        await anyio.sleep(STALL_S / 2)
+        before = work_done(program)
+        await anyio.sleep(STALL_S / 2)
+        while gets_on(before, now := work_done(program)):
+            before = now
+            await anyio.sleep(STALL_S / 2)
 
     def _found(self) -> str:
         if self._program is None:

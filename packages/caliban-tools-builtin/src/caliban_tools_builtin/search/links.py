@@ -35,7 +35,8 @@ def links(base: str, query: Query, fits: Callable[[str], object]) -> list[str]:
     while open_ones and looked_at < MAX_ENTRIES and monotonic() < deadline:
         here = open_ones.popleft()
         try:
-            entries = list(os.scandir(f"{base}/{here}"))
+            with os.scandir(f"{base}/{here}") as found_here:
+                entries = list(found_here)
         except OSError:
             continue
         looked_at += len(entries)
@@ -43,7 +44,8 @@ def links(base: str, query: Query, fits: Callable[[str], object]) -> list[str]:
         if here and (is_first or len(entries) > MANY) and _is_ignored(base, here[:-1], query, directory=True):
             continue
         for entry in entries:
-            # Nearly all entries are files: they cost two questions that need no call of the system.
+            if entry.is_file(follow_symlinks=False):  # nearly all: one question without a call of the system
+                continue
             if entry.is_symlink():
                 path = f"{here}{entry.name}"
                 if _is_shown(entry.name, query) and fits(path) and _leads_to_file(entry):

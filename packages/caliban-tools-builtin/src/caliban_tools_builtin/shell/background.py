@@ -86,6 +86,10 @@ class BackgroundShells:
         self._forget()
         return shell
 
+    def all(self) -> tuple[BackgroundShell, ...]:
+        """Those that run, and the last that ended."""
+        return tuple(self._shells.values())
+
     def find(self, id: str) -> BackgroundShell:
         """The shell `id`. Raises `ShellFailed`."""
         if id in self._shells:

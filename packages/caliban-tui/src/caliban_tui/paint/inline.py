@@ -56,7 +56,7 @@ class InlinePainter:
         is_kept = self._is_whole and size == self._size
         if is_kept and not finished and lines == self._lines and caret == self._caret:
             return b""
-        done = list(chain.from_iterable(block_lines(block, size.columns) for block in finished))
+        done = list(chain.from_iterable(block_lines(block, size.columns, frame.look) for block in finished))
         pen = Pen(self._row_now(size), size.columns, self.theme)
         target = (*done, *lines)
         if is_kept and len(target) <= size.rows and all(_fits(line, size.columns) for line in done):

@@ -6,6 +6,7 @@ from typing import Final
 
 from caliban_common.lazy import lazy_pattern
 from caliban_tui.clean import in_line
+from caliban_tui.images import GRAPHICS
 from caliban_tui.line import ScreenLine
 from caliban_tui.paint.ascii import ascii_text
 from caliban_tui.theme import Theme
@@ -17,6 +18,9 @@ def encode_line(line: ScreenLine, theme: Theme) -> str:
     """A line with its colours; plain text at its end. Whatever it holds, nothing else in it is obeyed."""
     parts: list[str] = []
     for segment in line:
+        if segment.style == GRAPHICS:
+            parts.append(segment.link)
+            continue
         text = in_line(segment.text)
         if not text:
             continue

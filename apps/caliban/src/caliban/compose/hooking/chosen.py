@@ -53,7 +53,7 @@ def choose_hooks(settings: Settings, *, no_hooks: bool, plugins: tuple[Plugin, .
                 hint = ADMINISTRATOR if scope == "managed" else f"mend it, or {OFF}"
                 raise ConfigError(error.message, hint=hint) from error
     if plugins:
-        from caliban.compose.pluginparts import plugin_hooks
+        from caliban.compose.plugins.parts import plugin_hooks
 
         scopes = plugin_scopes(settings, no_hooks=no_hooks)
         counting = tuple(plugin for plugin in plugins if plugin.scope in scopes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,14 +15,16 @@ from msgspec import Struct
 from caliban.cli.options import Options
 from caliban.compose.host import Host
 from caliban.compose.permissions import Permissions
-from caliban.compose.servers.handler import HeadlessHandler
+from caliban.compose.servers.handler import AskedHandler
 from caliban.compose.servers.lists import listed_problem
+from caliban.compose.servers.parts import AskedParts
 from caliban.compose.servers.told import notice_of
 from caliban.compose.servers.written import servers_for
 from caliban.errors import ConfigError
 from caliban.version import VERSION
+from caliban_common.hook import Hooks
 from caliban_common.paths import cache_dir, data_dir
-from caliban_common.tool import Tool, ToolSource, ToolSpec
+from caliban_common.tool import ToolSpec
 from caliban_drive.notice import Notice, Report
 from caliban_mcp import Connector, ListCache, PinStore, ServerConfig, ServerFleet, ServerParts, ServerStatus
 from caliban_mcp.names import full_name
@@ -33,6 +35,7 @@ from caliban_settings import Settings
 
 if TYPE_CHECKING:
     from caliban_mcp import RunServer
+    from caliban_mcp.elicit import Elicitor
     from caliban_mcp_client import Authorization
     from caliban_plugins import Plugin
 
@@ -52,12 +55,19 @@ class ServerInputs(Struct, frozen=True, kw_only=True):
     permissions: Permissions
     report: Report
     plugins: tuple[Plugin, ...] = ()
+    hooks: Hooks | None = None
+    elicitor: Elicitor | None = None
+    session_id: Callable[[], str] = str
 
 
 class RunServers(Struct, frozen=True, kw_only=True):
-    """The servers of a run, and how long it waits for those that it knows nothing of."""
+    """The servers of a run, and how long it waits for those that it knows nothing of.
+
+    `judge` says why a server is not to be used, or `None`.
+    """
 
     fleet: ServerFleet
+    judge: Callable[[ServerConfig], str | None]
     wait_s: float
     report: Report
 
@@ -68,7 +78,7 @@ class RunServers(Struct, frozen=True, kw_only=True):
         them.
         """
         fleet = self.fleet
-        required = [server for server in fleet.servers if server.config.required]
+        required = [one for one in fleet.servers if one.config.required and not one.config.disabled]
         if required:
             await fleet.settle(required, None)
             lacking = next((one for one in required if one.state != "connected"), None)
@@ -87,6 +97,12 @@ class RunServers(Struct, frozen=True, kw_only=True):
                 Notice(subtype="mcp_pending", message=words, hint="mcp_wait in settings waits longer")
             )
         fleet.begin()
+
+    async def refresh(self) -> None:
+        """Begin anew with those that somebody has logged in to meanwhile, and wait a moment for them."""
+        revived = self.fleet.revive()
+        if revived:
+            await self.fleet.settle(revived, max(self.wait_s, WAIT_S))
 
     def tool_names(self) -> frozenset[str]:
         """The names of the tools of servers now."""
@@ -125,25 +141,8 @@ class RunServers(Struct, frozen=True, kw_only=True):
                 await done.wait()
 
 
-class LaterTools:
-    """`source`, and behind its tools those of servers, which may come later."""
-
-    def __init__(self, source: ToolSource, servers: ToolSource) -> None:
-        self._sources = (source, servers)
-        self._seen: tuple[tuple[Tool, ...], ...] = ()
-        self._all: tuple[Tool, ...] = ()
-
-    def tools(self) -> tuple[Tool, ...]:
-        """Those of both; see `ToolSource`."""
-        now = tuple(source.tools() for source in self._sources)
-        if len(now) != len(self._seen) or any(a is not b for a, b in zip(now, self._seen, strict=True)):
-            self._seen = now
-            self._all = tuple(tool for tools in now for tool in tools)
-        return self._all
-
-
-def build_servers(inputs: ServerInputs) -> RunServers | None:
-    """The servers of a run, not connected yet; `None` where there are none.
+def build_servers(inputs: ServerInputs, *, empty: bool = False) -> RunServers | None:
+    """The servers of a run, not connected yet; `None` without any, unless some are to come (`empty`).
 
     What is wrong with an entry is reported. Raises `ConfigError` where one that is required cannot be used.
     """
@@ -154,14 +153,14 @@ def build_servers(inputs: ServerInputs) -> RunServers | None:
     used: list[ServerConfig] = []
     idle: list[ServerStatus] = []
     for config in written.configs:
-        why = "it is disabled" if config.disabled else unusable(config, settings, inputs.permissions)
+        why = unusable(config, settings, inputs.permissions)
         if why is None:
             used.append(config)
             continue
         idle.append(ServerStatus(name=config.name, state="disabled", scope=config.scope, words=why))
         if config.required and not config.disabled:
             raise ConfigError(f"the MCP server {config.name} is required, and {why}")
-    if not used and not idle:
+    if not used and not idle and not empty:
         return None
     connector = build_connector(inputs)
     cache, pins = ListCache(cache_dir() / "mcp"), PinStore(pins_dir())
@@ -172,15 +171,22 @@ def build_servers(inputs: ServerInputs) -> RunServers | None:
             cache=cache,
             key=connector.key(config),
             pins=pins,
-            report=lambda event: report(notice_of(event)),
+            report=lambda event: report(notice_of(event, is_written=is_written(config))),
+            logins=logins_stamp if config.may_log_in else no_logins,
         )
 
     wait = settings.get("mcp_wait")
     return RunServers(
         fleet=ServerFleet(used, parts, idle=idle),
+        judge=lambda config: unusable(config, settings, inputs.permissions),
         wait_s=WAIT_S if wait is None else float(wait),
         report=report,
     )
+
+
+def is_written(config: ServerConfig) -> bool:
+    """Whether a file has the entry, so that commands know it without a flag."""
+    return config.scope != "cli" or bool(config.place)
 
 
 def unusable(config: ServerConfig, settings: Settings, permissions: Permissions | None) -> str | None:
@@ -200,6 +206,14 @@ def build_connector(inputs: ServerInputs) -> Connector:
     def tell(event: ServerNews) -> None:
         inputs.report(notice_of(event))
 
+    asked = AskedParts(
+        workspace=workspace,
+        report=tell,
+        hooks=inputs.hooks,
+        elicitor=inputs.elicitor,
+        permissions=inputs.permissions,
+        session_id=inputs.session_id,
+    )
     return Connector(
         workspace=workspace,
         environ=host.environ,
@@ -208,7 +222,7 @@ def build_connector(inputs: ServerInputs) -> Connector:
         door=lambda: HttpClient(connect_s=CONNECT_S, read_s=math.inf),
         value_of=from_environment(host.environ, own),
         learn=host.masker.add,
-        handler=lambda name: HeadlessHandler(name, workspace, tell),
+        handler=lambda name: AskedHandler(name, asked),
         version=VERSION,
         login=lambda config, url, settled: _login(config, url, settled, host),
         start_timeout_s=_seconds(host.environ, START_VARIABLES, 60.0),
@@ -220,6 +234,21 @@ def _login(config: ServerConfig, url: str, settled: Mapping[str, Any], host: Hos
     from caliban.compose.servers.logins import login_of
 
     return login_of(config, url, settled, host.masker.add)
+
+
+def logins_stamp() -> object:
+    """How the file of all logins is now: another value once somebody has logged in."""
+    path = data_dir() / "mcp-tokens.json"
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def no_logins() -> object:
+    """For servers that nobody logs in to."""
+    return None
 
 
 def pins_dir() -> Path:

@@ -1,22 +1,15 @@
-"""The rules that stand with a server as rules of the run, and what holds for tools that are new."""
+"""The rules that stand with a server as rules of the run."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from caliban_agent_core.ports import Rules
-from caliban_common.permission import Decision
-from caliban_common.tool import ToolSpec
-from caliban_mcp.fleet import ServerFleet
 from caliban_mcp.names import full_name
 from caliban_settings import Settings
 
 ORDER: Final = ("permissions.deny", "permissions.ask", "permissions.allow")
 """Where the rules of a server stand in its entry, the strictest first."""
-NEW: Final = (
-    "the tool is new on its server: a rule for several tools does not mean it until somebody has looked at it"
-)
 
 
 def with_server_rules(settings: Settings) -> dict[str, tuple[dict[str, Any], ...]]:
@@ -55,30 +48,3 @@ def _of_servers(tables: object) -> Iterator[dict[str, Any]]:
 
 def _may_mean(pattern: object) -> bool:
     return str(pattern).startswith(("mcp__", "*"))
-
-
-class NewToolRules:
-    """`rules`, for which a rule about several tools does not mean those of `fleet` that are new."""
-
-    def __init__(self, rules: Rules, fleet: ServerFleet) -> None:
-        self._rules = rules
-        self._fleet = fleet
-
-    def decide(self, tool: ToolSpec, args: Mapping[str, Any]) -> Decision | Awaitable[Decision]:
-        """The verdict on a call; see `Rules`."""
-        decision = self._rules.decide(tool, args)
-        return self._bound(decision, tool) if isinstance(decision, Decision) else self._later(decision, tool)
-
-    async def _later(self, decision: Awaitable[Decision], tool: ToolSpec) -> Decision:
-        return self._bound(await decision, tool)
-
-    def _bound(self, decision: Decision, tool: ToolSpec) -> Decision:
-        if decision.action != "allow" or decision.by != "rule":
-            return decision
-        if decision.rule is None or _is_exact(decision.rule, tool.name) or not self._fleet.is_new(tool.name):
-            return decision
-        return Decision(action="ask", reason=NEW, rule=decision.rule, match=decision.match, by="rule")
-
-
-def _is_exact(pattern: str, name: str) -> bool:
-    return pattern == name or pattern.startswith((f"{name}:", f"{name}("))

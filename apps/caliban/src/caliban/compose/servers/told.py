@@ -11,14 +11,15 @@ from caliban_mcp.status import ServerNews
 MAX_NAMES = 8
 
 
-def notice_of(event: ServerNews) -> Notice:
-    """The notice that tells of `event`."""
+def notice_of(event: ServerNews, *, is_written: bool = True) -> Notice:
+    """The notice that tells of `event`; of a server that no file has written no command knows."""
     name = event.server
     review = f"caliban mcp review {name} shows the difference"
     match event.kind:
         case "failed":
             words = f"the MCP server {name} is not there: {one_line(event.words, max_chars=400)}"
-            return _notice("mcp_failed", words, event.hint or f"caliban mcp doctor {name} says more")
+            doctor = f"caliban mcp doctor {name} says more" if is_written else ""
+            return _notice("mcp_failed", words, event.hint or doctor)
         case "tools_held":
             words = f"the MCP server {name} says something else than before of {_names(event)}: not offered"
             return _notice("mcp_tools_held", words, review)
@@ -34,6 +35,9 @@ def notice_of(event: ServerNews) -> Notice:
         case "declined":
             words = f"the MCP server {name} asked a question, which was declined: {event.words}"
             return _notice("mcp_declined", words, "")
+        case "answered":
+            words = f"the MCP server {name} asked a question, and no person has seen it: {event.words}"
+            return _notice("mcp_answered", words, "")
         case "problems":
             words = (
                 f"the MCP server {name}: {'; '.join(one_line(text, max_chars=200) for text in event.names)}"

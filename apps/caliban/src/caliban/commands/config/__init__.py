@@ -1,0 +1,1 @@
+"""`caliban config` and `caliban settings`: what is set, and files of settings changed."""

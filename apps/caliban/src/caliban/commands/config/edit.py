@@ -1,0 +1,113 @@
+"""`caliban config edit`: a copy of a scope's file in an editor; only what is right takes its place."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+
+from caliban.cli.invocation import Invocation
+from caliban.commands.config.change import chosen_scope
+from caliban.compose.settings import scope_file
+from caliban.compose.workspace import build_workspace
+from caliban.errors import CommandRefused, ConfigError
+from caliban.stdio import complain, write_out
+from caliban_common.errors import CalibanError
+from caliban_common.files import write_atomic
+from caliban_common.text import clean
+from caliban_process.foreground import run_in_foreground
+from caliban_settings import SettingsError
+from caliban_settings.edit.file import SettingsFile
+from caliban_settings.edit.values import check_text
+from caliban_settings.errors import SettingsNotWritten
+
+EDITORS = ("VISUAL", "EDITOR")
+DEFAULT_EDITOR = "vi"
+REJECTED = ".rejected"
+
+
+def edit_settings(invocation: Invocation) -> int:
+    """Let a person change a file; what is no settings file is kept beside it, and never takes its place."""
+    scope = chosen_scope(invocation.values["scope"])
+    file = scope_file(scope, build_workspace(invocation.options.workspace.workspace))
+    before = file.read().decode("utf-8", "replace") if file.path.exists() else ""
+    with tempfile.TemporaryDirectory(prefix="caliban-") as folder:
+        copy = Path(folder) / file.path.name
+        write_atomic(copy, before.encode(), mode=0o600)
+        while True:
+            _run_editor(copy)
+            after = copy.read_text(encoding="utf-8", errors="replace")
+            if after == before:
+                return write_out(clean(f"{file.path}: nothing was changed\n").encode())
+            problem = _problem(after, file)
+            if problem is None:
+                break
+            complain(clean(f"caliban: {problem.message}\n"))
+            if not _again():
+                raise _kept(file, after) from problem
+    return _put(file, before, after)
+
+
+def _put(file: SettingsFile, before: str, after: str) -> int:
+    def change(present: str) -> str:
+        if present != before:
+            raise SettingsNotWritten(f"{file.path} was changed by somebody else meanwhile")
+        return after
+
+    try:
+        file.rewrite(change, mends=True)
+    except SettingsNotWritten as error:
+        side = _aside(file, after)
+        raise CommandRefused(error.message, hint=f"your text is kept in {side}") from error
+    for words in check_text(after, file.scope, file.path):
+        complain(clean(f"caliban: {words}\n"))
+    return write_out(clean(f"{file.path}: is written\n").encode())
+
+
+def _problem(text: str, file: SettingsFile) -> SettingsError | None:
+    try:
+        check_text(text, file.scope, file.path)
+    except SettingsError as error:
+        return error
+    return None
+
+
+def _again() -> bool:
+    """Whether a person at a terminal wants to mend it at once."""
+    if not (sys.stdin is not None and sys.stdin.isatty()):
+        return False
+    complain("caliban: edit it again? [Y/n] ")
+    return sys.stdin.readline().strip().lower() in ("", "y", "yes")
+
+
+def _kept(file: SettingsFile, text: str) -> ConfigError:
+    side = _aside(file, text)
+    return ConfigError(
+        f"{file.path} is as it was: what you wrote cannot be used",
+        hint=f"it is kept in {side}",
+    )
+
+
+def _aside(file: SettingsFile, text: str) -> Path:
+    side = file.path.with_name(file.path.name + REJECTED)
+    try:
+        write_atomic(side, text.encode(), mode=0o600)
+    except CalibanError:
+        side = Path(tempfile.mkdtemp(prefix="caliban-")) / side.name
+        write_atomic(side, text.encode(), mode=0o600)
+    return side
+
+
+def _run_editor(path: Path) -> None:
+    """Run the editor of the environment at this terminal. Raises `CommandRefused` where it fails."""
+    line = next((os.environ[name] for name in EDITORS if os.environ.get(name, "").strip()), DEFAULT_EDITOR)
+    try:
+        code = run_in_foreground([*shlex.split(line), str(path)])
+    except (OSError, ValueError) as error:
+        raise CommandRefused(
+            f"the editor {line!r:.80} cannot be started: {error}", hint="name another one in EDITOR"
+        ) from error
+    if code != 0:
+        raise CommandRefused(f"the editor {line!r:.80} ended with {code}; nothing is changed")

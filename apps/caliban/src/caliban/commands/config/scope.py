@@ -1,0 +1,32 @@
+"""`caliban settings print`: what one scope says by itself."""
+
+from __future__ import annotations
+
+import json
+
+from caliban.cli.invocation import Invocation
+from caliban.cli.tables.config import FILES
+from caliban.compose.settings import layers_of
+from caliban.compose.shown import shown_value
+from caliban.compose.workspace import build_workspace
+from caliban.stdio import complain, write_out
+from caliban_common.near import did_you_mean
+from caliban_common.text import clean
+
+NO_SCOPE = 2
+
+
+def print_scope(invocation: Invocation) -> int:
+    """Print the settings of one scope as JSON, without secrets. Exit: 2 for a word that is no scope."""
+    scope = invocation.values["scope"]
+    if scope not in FILES:
+        near = did_you_mean(scope, FILES)
+        complain(clean(f"caliban: unknown scope {scope!r:.40}\nhint: {near} one of {', '.join(FILES)}\n"))
+        return NO_SCOPE
+    workspace = build_workspace(invocation.options.workspace.workspace)
+    layers = layers_of(invocation.options.settings, workspace)
+    source = layers.given.get(scope)
+    if source is None:
+        complain(f"caliban: the scope {scope} has no file\n")
+    shown = shown_value((), {} if source is None else source.data)
+    return write_out(clean(json.dumps(shown, ensure_ascii=False, indent=2) + "\n").encode())

@@ -1,0 +1,1 @@
+"""`caliban doctor`: what a run needs, looked at."""

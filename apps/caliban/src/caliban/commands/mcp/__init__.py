@@ -1,0 +1,1 @@
+"""`caliban mcp`: the servers of settings and plugins, and logins to them."""

@@ -1,0 +1,157 @@
+"""`caliban mcp review`: what of servers waits for somebody to look at it, and their word for it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from typing import Any, Final
+
+from msgspec import Struct
+
+from caliban.cli.invocation import Invocation
+from caliban.commands.mcp.list import ListedServers
+from caliban.compose.servers.build import pins_dir
+from caliban.errors import CommandRefused, UsageError
+from caliban.stdio import complain, write_out
+from caliban_common.codec import dumps
+from caliban_common.terminal import visible
+from caliban_common.text import clean, one_line
+from caliban_mcp import PinStore, PinsUnusable, ServerConfig, ServerPins
+from caliban_mcp.definition import definition_lines, difference
+from caliban_mcp.hidden import has_hidden
+
+MIN_DIGITS: Final = 12
+
+
+class WaitingTools(Struct, frozen=True, kw_only=True):
+    """What of one server waits, with the digest of all of it."""
+
+    config: ServerConfig
+    pins: ServerPins
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of all that waits, in 64 hexadecimal digits."""
+        seen = {name: pin.digest for name, pin in self.pins.seen.items()}
+        data = json.dumps([self.config.identity, seen, self.pins.seen_instructions], sort_keys=True)
+        return sha256(data.encode()).hexdigest()
+
+
+def review(invocation: Invocation) -> int:
+    """Show what waits, and let it in where a person says so; 1 where something waits still.
+
+    Raises `MissingError`, `UsageError`, `CommandRefused`.
+    """
+    values = invocation.values
+    listed = ListedServers(invocation.options)
+    name = values["name"]
+    configs = listed.written.configs if name is None else (listed.find(name),)
+    store = PinStore(pins_dir())
+    if values["forget"]:
+        return _forget(store, configs, name)
+    waiting = [*_waiting(store, configs)]
+    if values["json"]:
+        return write_out(clean("".join(f"{dumps(_row(one)).decode()}\n" for one in waiting)).encode()) or int(
+            bool(waiting)
+        )
+    if values["yes"]:
+        return _accept_by_digest(store, waiting, values["digest"])
+    if not waiting:
+        return write_out(b"nothing waits to be looked at\n")
+    left = 0
+    for one in waiting:
+        write_out(clean(visible("".join(f"{line}\n" for line in _shown(one)))).encode())
+        if _asked(one):
+            _accept(store, one)
+        else:
+            left += 1
+    return int(left > 0)
+
+
+def _forget(store: PinStore, configs: tuple[ServerConfig, ...], name: str | None) -> int:
+    if name is None:
+        raise UsageError("--forget needs the name of a server")
+    gone = [store.forget(config.identity) for config in configs]
+    said = "the next list of it is taken as its first" if any(gone) else "nothing was known of it"
+    complain(f"caliban: the MCP server {name}: {said}\n")
+    return 0
+
+
+def _waiting(store: PinStore, configs: tuple[ServerConfig, ...]) -> Iterator[WaitingTools]:
+    for config in configs:
+        try:
+            pins = store.load(config.identity)
+        except PinsUnusable as error:
+            complain(f"caliban: {error.message}\n")
+            continue
+        if pins is not None and pins.waits:
+            yield WaitingTools(config=config, pins=pins)
+
+
+def _accept_by_digest(store: PinStore, waiting: list[WaitingTools], digest: str | None) -> int:
+    if digest is None or len(digest) < MIN_DIGITS:
+        raise UsageError(f"--yes needs --digest with {MIN_DIGITS} digits or more of what was looked at")
+    meant = [one for one in waiting if one.digest.startswith(digest.lower())]
+    if not meant:
+        raise CommandRefused("nothing with this digest waits", hint="caliban mcp review shows what does")
+    for one in meant:
+        _accept(store, one)
+    return 0
+
+
+def _accept(store: PinStore, one: WaitingTools) -> None:
+    digests = {name: pin.digest for name, pin in one.pins.seen.items()}
+    names = store.accept(one.config.identity, digests, instructions=one.pins.seen_instructions is not None)
+    what = ", ".join(one_line(name, max_chars=64) for name in names) or "its instructions"
+    complain(f"caliban: let in of the MCP server {one.config.name}: {what}\n")
+
+
+def _asked(one: WaitingTools) -> bool:
+    """Whether a person says yes; without a terminal nobody does."""
+    if not (sys.stdin is not None and sys.stdin.isatty()):
+        way = f"caliban mcp review {one.config.name} --yes --digest {one.digest[:MIN_DIGITS]}"
+        complain(f"caliban: to let it in: {way}\n")
+        return False
+    complain("Offer this to the model? [y/N] ")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _row(one: WaitingTools) -> Mapping[str, Any]:
+    return {
+        "server": one.config.name,
+        "digest": one.digest,
+        "tools": [
+            {
+                "name": name,
+                "state": "changed" if name in one.pins.tools else "new",
+                "before": one.pins.tools[name].definition if name in one.pins.tools else None,
+                "after": pin.definition,
+            }
+            for name, pin in one.pins.seen.items()
+        ],
+        "instructions": one.pins.seen_instructions,
+    }
+
+
+def _shown(one: WaitingTools) -> Iterator[str]:
+    """All that waits in lines, hidden characters as escapes: a person is shown what a model would read."""
+    yield f"{one.config.name} ({one.config.shown_target})"
+    for name, pin in one.pins.seen.items():
+        before = one.pins.tools.get(name)
+        shown = one_line(name, max_chars=80)
+        if before is None:
+            yield f"  new tool {shown}"
+            lines = tuple(f"+{line}" for line in definition_lines(pin.definition))
+        else:
+            yield f"  the tool {shown} says something else"
+            lines = difference(before.definition, pin.definition)
+        if any(map(has_hidden, lines)):
+            yield "  ATTENTION: it holds characters that no reader would see; they are shown as \\u…"
+        yield from (f"    {line}" for line in lines)
+    if one.pins.seen_instructions is not None:
+        yield "  its instructions are others:"
+        yield from (f"    -{line}" for line in one.pins.instructions.splitlines())
+        yield from (f"    +{line}" for line in one.pins.seen_instructions.splitlines())
+    yield f"  digest {one.digest}"

@@ -1,0 +1,1 @@
+"""`caliban memory`: files of instructions and notes."""

@@ -1,0 +1,1 @@
+"""`caliban plugin`: plugins and the lists that offer them."""

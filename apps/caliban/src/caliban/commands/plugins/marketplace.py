@@ -1,0 +1,139 @@
+"""`caliban plugin marketplace`: lists of plugins that a person added, and what was read of them."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from caliban.cli.invocation import Invocation
+from caliban.commands.plugins.desk import PluginDesk, open_desk, place_source, told
+from caliban.errors import CommandRefused, UsageError
+from caliban.stdio import complain, write_out
+from caliban_common.codec import dumps
+from caliban_common.files import ensure_private_dir, write_atomic
+from caliban_common.terminal import visible
+from caliban_common.text import clean, one_line, plural
+from caliban_plugins import Marketplace, PluginFailed, PluginRecords
+from caliban_plugins.record import KnownMarketplace
+
+MAX_WORDS = 100
+
+
+def marketplace(invocation: Invocation) -> int:
+    """Do what the second word says."""
+    desk = open_desk(invocation)
+    place = invocation.values["place"]
+    with told():
+        match invocation.values["action"] or "list":
+            case "add":
+                return _add(desk, _needed(place, "a folder, a repository or an address"))
+            case "remove":
+                return _remove(desk, _needed(place, "the name of a marketplace"))
+            case "update":
+                return _update(desk, place)
+            case _:
+                return _list(desk, place)
+
+
+def refreshed(desk: PluginDesk, name: str) -> Marketplace:
+    """A marketplace as it is now; as it was read last where it cannot be reached, and that is said."""
+    known = desk.known(name)
+    desk.check_source(known.source, name)
+    try:
+        market, now, data = desk.fetch(known.source)
+    except PluginFailed as error:
+        complain(clean(f"caliban: {name}: {error.message}; what was read of it before is taken\n"))
+        return desk.market(name)[0]
+    if market.name != name:
+        raise CommandRefused(f"{known.source.words} calls itself {market.name} now, and was {name}")
+    _keep(desk, now, data)
+    return market
+
+
+def _add(desk: PluginDesk, place: str) -> int:
+    source = place_source(place)
+    desk.check_source(source)
+    market, known, data = desk.fetch(source)
+    desk.check_source(source, market.name)
+    other = desk.store.records().marketplace(market.name)
+    if other is not None and other.source != source:
+        raise CommandRefused(
+            f"there is a marketplace {market.name} already, from {other.source.words}",
+            hint=f"caliban plugin marketplace remove {market.name}",
+        )
+    _keep(desk, known, data)
+    count = plural(len(market.entries), "plugin")
+    return write_out(clean(f"added: {market.name} ({count}), from {source.words}\n").encode())
+
+
+def _remove(desk: PluginDesk, name: str) -> int:
+    known = desk.known(name)
+    records = desk.store.records()
+    left = [plugin.name for plugin in records.plugins if plugin.marketplace == name]
+    if left:
+        raise CommandRefused(
+            f"{', '.join(left)} came from {name}, and could not be updated without it",
+            hint="remove those first: caliban plugin remove",
+        )
+
+    def change(records: PluginRecords) -> PluginRecords:
+        kept = tuple(one for one in records.marketplaces if one.name != known.name)
+        return replace(records, marketplaces=kept)
+
+    desk.store.change(change)
+    return write_out(clean(f"removed: {name}\n").encode())
+
+
+def _update(desk: PluginDesk, name: str | None) -> int:
+    names = [name] if name is not None else [one.name for one in desk.store.records().marketplaces]
+    for one in names:
+        market = refreshed(desk, one)
+        write_out(clean(f"{one}: {plural(len(market.entries), 'plugin')}\n").encode())
+    return 0
+
+
+def _list(desk: PluginDesk, name: str | None) -> int:
+    if name is not None:
+        market, _ = desk.market(name)
+        rows = [
+            {
+                "name": entry.name,
+                "version": entry.version,
+                "description": entry.description,
+                "source": entry.source.words if entry.source is not None else None,
+                "problem": entry.problem or None,
+            }
+            for entry in market.entries
+        ]
+        lines = [
+            f"{entry.name:24} {entry.version:10} "
+            f"{entry.problem or one_line(entry.description, max_chars=MAX_WORDS)}".rstrip()
+            for entry in market.entries
+        ]
+    else:
+        known = desk.store.records().marketplaces
+        rows = [{"name": one.name, "source": one.source.words, "updated_at": one.updated_at} for one in known]
+        lines = [f"{one.name:24} {one.updated_at}  {one.source.words}" for one in known]
+    if desk.invocation.values["json"]:
+        lines = [dumps(row).decode() for row in rows]
+    elif not lines:
+        lines = ["(no marketplaces)" if name is None else "(no plugins)"]
+    return write_out(clean("".join(f"{visible(line)}\n" for line in lines)).encode())
+
+
+def _keep(desk: PluginDesk, known: KnownMarketplace, data: bytes) -> None:
+    """Write down what was read: the index first, for the records name its digest."""
+    path = desk.store.index(known.name)
+    ensure_private_dir(path.parent)
+    write_atomic(path, data, mode=0o600)
+
+    def change(records: PluginRecords) -> PluginRecords:
+        others = (one for one in records.marketplaces if one.name != known.name)
+        return replace(records, marketplaces=tuple(sorted((*others, known), key=lambda one: one.name)))
+
+    desk.store.change(change)
+
+
+def _needed(place: str | None, what: str) -> str:
+    if place is None:
+        raise UsageError(f"say which: {what}")
+    return place

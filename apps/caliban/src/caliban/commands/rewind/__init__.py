@@ -1,0 +1,1 @@
+"""`caliban rewind`: back to before a prompt."""

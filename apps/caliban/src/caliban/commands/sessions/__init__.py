@@ -1,0 +1,1 @@
+"""`caliban sessions`: conversations that were kept."""

@@ -1,0 +1,63 @@
+"""What settings and variables say of the terminal interface."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from msgspec import Struct
+
+from caliban_settings import Settings
+
+GRAPHICS_VARIABLE: Final = "CALIBAN_GRAPHICS"
+GRAPHICS: Final = ("kitty", "iterm", "sixel", "none")
+DETAILS: Final[Mapping[str, str]] = {"compact": "brief", "expanded": "full"}
+TIMEOUT_MS: Final = 1000
+
+
+class StatusScript(Struct, frozen=True, kw_only=True):
+    """A person's own program for the status line: a line for a shell, seconds, cells around its words."""
+
+    command: str
+    timeout_s: float = TIMEOUT_MS / 1000
+    padding: int = 0
+
+
+def terminal_values(settings: Settings, environ: Mapping[str, str]) -> Mapping[str, Any]:
+    """How the screen is wanted: the options of its face by name; `tui.detail` goes before `view_mode`."""
+
+    def said(name: str, default: Any) -> Any:
+        return settings.get(f"tui.{name}", default)
+
+    view = DETAILS.get(str(settings.get("view_mode")), "normal")
+    graphics = environ.get(GRAPHICS_VARIABLE, "").lower()
+    return {
+        "painter": said("painter", "inline"),
+        "theme": said("theme", ""),
+        "editor": settings.get("editor_mode", "emacs"),
+        "detail": said("detail", view),
+        "keys": {name: _keys(keys) for name, keys in settings.get("tui.keys", {}).items()},
+        "mouse": said("mouse", False),
+        "wraps": said("wrap", "words") == "words",
+        "reduces_motion": said("reduce_motion", False),
+        "notify": said("notifications", "both"),
+        "sets_title": said("title", False),
+        "shows_cost": said("showCostInStatusline", True),
+        "graphics": next((name for name in GRAPHICS if name == graphics), ""),
+    }
+
+
+def status_script(settings: Settings) -> StatusScript | None:
+    """The program of `statusLine`; that of a project counts once the project is trusted."""
+    said = settings.get("statusLine")
+    if not said or not str(said.get("command", "")).strip():
+        return None
+    return StatusScript(
+        command=said["command"],
+        timeout_s=said.get("timeout_ms", TIMEOUT_MS) / 1000,
+        padding=said.get("padding", 0),
+    )
+
+
+def _keys(keys: str | list[str]) -> tuple[str, ...]:
+    return (keys,) if isinstance(keys, str) else tuple(keys)

@@ -1,0 +1,72 @@
+"""All slash commands of an open app: ours, then those of files, skills, plugins and servers."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from importlib import import_module
+from typing import TypeAlias
+
+from msgspec.structs import replace
+
+from caliban.compose.app import App
+from caliban.slash.further import FurtherRows
+from caliban.slash.table import BUILT_IN
+from caliban_commands.answer import CommandAnswer
+from caliban_commands.builtin.help import help_command
+from caliban_commands.command import SlashCommand, SlashContext
+from caliban_commands.registry import CommandRegistry
+from caliban_drive.session import Session
+
+AppHandler: TypeAlias = Callable[[App, SlashContext, str], Awaitable[CommandAnswer]]
+"""Does a command of the app, given the app, what the face gives, and the words behind its name."""
+
+
+class BoundHandler:
+    """The handler at `place`, `module:function`, for `app`: loaded when it is called."""
+
+    def __init__(self, app: App, place: str) -> None:
+        self._app = app
+        self._place = place
+
+    async def __call__(self, context: SlashContext, arguments: str) -> CommandAnswer:
+        module, _, name = self._place.partition(":")
+        handler: AppHandler = getattr(import_module(module), name)
+        return await handler(self._app, context, arguments)
+
+
+class BoundWords:
+    """What completes the argument of the command `name`, loaded with the first key behind it."""
+
+    def __init__(self, app: App, session: Session, name: str) -> None:
+        self._app = app
+        self._session = session
+        self._name = name
+
+    def __call__(self, start: str) -> tuple[str, ...]:
+        from caliban.slash.words import words_for
+
+        return words_for(self._name, start, self._app, self._session)
+
+
+def app_commands(app: App, session: Session) -> CommandRegistry:
+    """The commands of `app`, whose conversation is `session`.
+
+    Files of commands are looked at again whenever one is called or listed; what is wrong with them, and
+    names that are taken already, are reported once.
+    """
+    from caliban.slash.words import COMPLETED
+
+    further = FurtherRows(app)
+    registry = CommandRegistry(further=further, ask=further.ask)
+    registry.add(help_command(registry))
+    for row in BUILT_IN:
+        bound = _bound(app, row)
+        if row.name in COMPLETED:
+            bound = replace(bound, complete=BoundWords(app, session, row.name))
+        registry.add(bound)
+    return registry
+
+
+def _bound(app: App, row: SlashCommand) -> SlashCommand:
+    of_app = isinstance(row.run, str) and row.run.startswith("caliban.slash.")
+    return replace(row, run=BoundHandler(app, str(row.run))) if of_app else row

@@ -1,0 +1,85 @@
+"""Commands on the screen: they answer with what the face is to change."""
+
+from __future__ import annotations
+
+from caliban.compose.app import App
+from caliban_commands.answer import ChoiceRow, CommandAnswer, OpenView, ShownChoice, UseScreen
+from caliban_commands.builtin.session import no_arguments
+from caliban_commands.command import SlashContext
+from caliban_commands.errors import BadArguments
+from caliban_common.near import did_you_mean
+from caliban_common.text import one_line
+
+PAINTERS = ("inline", "full", "linear")
+DETAILS = ("brief", "normal", "full")
+
+
+def theme_names() -> tuple[str, ...]:
+    """The themes that there are."""
+    from caliban_tui import theme
+
+    names = getattr(theme, "theme_names", None)
+    return tuple(names()) if callable(names) else (theme.DARK.name,)
+
+
+async def tui(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
+    """Another painter; without a word the other one of two."""
+    if not arguments:
+        return CommandAnswer(effect=UseScreen(painter="other"))
+    _known("tui", arguments, PAINTERS)
+    return CommandAnswer(effect=UseScreen(painter=arguments))  # type: ignore[arg-type]
+
+
+async def theme(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
+    """The themes, or another one."""
+    names = theme_names()
+    if not arguments:
+        rows = tuple(ChoiceRow(label="", line=f"/theme {name}") for name in names)
+        return CommandAnswer(parts=(ShownChoice(title="themes", rows=rows),))
+    _known("theme", arguments, names)
+    return CommandAnswer(effect=UseScreen(theme=arguments))
+
+
+async def vim(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
+    """The other keys of the line editor."""
+    no_arguments("vim", arguments)
+    return CommandAnswer(effect=UseScreen(editor="other"))
+
+
+async def view(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
+    """How much is shown of tools and thinking."""
+    if not arguments:
+        rows = tuple(ChoiceRow(label="", line=f"/view {detail}") for detail in DETAILS)
+        return CommandAnswer(parts=(ShownChoice(title="how much is shown", rows=rows),))
+    _known("view", arguments, DETAILS)
+    return CommandAnswer(effect=UseScreen(detail=arguments))  # type: ignore[arg-type]
+
+
+async def keys(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
+    """The keys."""
+    no_arguments("keybindings", arguments)
+    return CommandAnswer(effect=OpenView(view="help", argument="keys"))
+
+
+async def statusline(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
+    """The command of the status line, or how to have one."""
+    no_arguments("statusline", arguments)
+    written = app.live.now.get("statusLine")
+    if not written:
+        return CommandAnswer.of(
+            "there is no command of the status line: the usual one is shown. The setting statusLine has one, "
+            'such as {"type": "command", "command": "my-status"}, which reads JSON on standard input'
+        )
+    origin = app.live.now.origin("statusLine.command") or app.live.now.origin("statusLine")
+    command = written.get("command", "") if isinstance(written, dict) else str(written)
+    place = "" if origin is None else f" ({origin})"
+    return CommandAnswer.of(f"status line{place}: {one_line(app.masker.text(str(command)), max_chars=300)}")
+
+
+def _known(name: str, word: str, words: tuple[str, ...]) -> None:
+    if word not in words:
+        near = did_you_mean(word, words)
+        shown = one_line(word, max_chars=40)
+        raise BadArguments(
+            f"/{name} does not know {shown!r}", hint=f"{near} one of {', '.join(words)}".strip()
+        )

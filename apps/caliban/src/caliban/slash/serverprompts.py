@@ -1,0 +1,138 @@
+"""Prompts of MCP servers as commands: `/mcp__server__prompt`, with its arguments behind it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final, Protocol, TypeAlias
+
+from caliban.slash.table import NAMES
+from caliban_commands.answer import CommandAnswer, SubmitPrompt
+from caliban_commands.command import SlashCommand, SlashContext
+from caliban_commands.errors import BadArguments, CommandError
+from caliban_common.message import Message
+from caliban_common.text import one_line, plural
+from caliban_drive.notice import Notice
+
+MAX_CHARS: Final = 20_000
+"""Of what is said to a prompt of a server."""
+
+
+class PromptArgumentFacts(Protocol):
+    """An argument of a prompt."""
+
+    @property
+    def name(self) -> str:
+        """What the server calls it."""
+        ...
+
+
+class PromptFacts(Protocol):
+    """A prompt of a server: `command` is `server:prompt`, `full_name` `mcp__server__prompt`."""
+
+    @property
+    def server(self) -> str:
+        """Whose it is."""
+        ...
+
+    @property
+    def command(self) -> str:
+        """Its short name."""
+        ...
+
+    @property
+    def full_name(self) -> str:
+        """Its long one."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """What it is for."""
+        ...
+
+    @property
+    def usage(self) -> str:
+        """Its arguments, as they are written behind a command."""
+        ...
+
+    @property
+    def arguments(self) -> Sequence[PromptArgumentFacts]:
+        """Its arguments in order."""
+        ...
+
+
+FetchPrompt: TypeAlias = Callable[[Any, Mapping[str, str]], Awaitable[Sequence[Message]]]
+"""Gives the messages of a prompt with its arguments; raises `CalibanError`."""
+
+
+def prompt_rows(prompts: Iterable[PromptFacts], fetch: FetchPrompt) -> tuple[SlashCommand, ...]:
+    """A row for each prompt; one whose short name is one of ours has its long name alone."""
+    return tuple(
+        SlashCommand(
+            name=prompt.full_name,
+            summary=prompt.description or f"a prompt of the server {prompt.server}",
+            group="Yours",
+            run=partial(_submit, prompt, fetch),
+            arguments=one_line(prompt.usage, max_chars=80),
+            aliases=() if prompt.command.lower() in NAMES else (prompt.command,),
+            source="server",
+            uses=frozenset(["model", "servers"]),
+            submits=True,
+        )
+        for prompt in prompts
+    )
+
+
+def prompt_arguments(prompt: PromptFacts, said: str) -> dict[str, str]:
+    """What was said as the arguments of `prompt`: `NAME=VALUE` by name, others in order.
+
+    The last one takes all the words that are left. Raises `BadArguments`.
+    """
+    if len(said) > MAX_CHARS:
+        raise BadArguments(f"/{prompt.command} takes at most {MAX_CHARS:,} characters")
+    names = [argument.name for argument in prompt.arguments]
+    try:
+        words = shlex.split(said)
+    except ValueError:
+        words = said.split()  # an apostrophe is no quote
+    given: dict[str, str] = {}
+    plain: list[str] = []
+    for word in words:
+        name, mark, value = word.partition("=")
+        if mark and name in names and name not in given:
+            given[name] = value
+        else:
+            plain.append(word)
+    left = [name for name in names if name not in given]
+    if plain and not left:
+        shown = one_line(" ".join(plain), max_chars=80)
+        raise BadArguments(f"/{prompt.command} takes no {shown!r}", hint=f"/{prompt.command} {prompt.usage}")
+    for place, name in enumerate(left):
+        words_of = plain[place:] if place == len(left) - 1 else plain[place : place + 1]
+        if words_of:
+            given[name] = " ".join(words_of)
+    return given
+
+
+async def _submit(
+    prompt: PromptFacts, fetch: FetchPrompt, context: SlashContext, arguments: str
+) -> CommandAnswer:
+    """What the server makes of it, as one prompt."""
+    messages = await fetch(prompt, prompt_arguments(prompt, arguments))
+    texts = [_said(message, prompt) for message in messages if message.text.strip()]
+    left = sum(1 for message in messages for block in message.content if block.type != "text")
+    if left:
+        words = f"{plural(left, 'piece')} of {prompt.command} that are no text are left out"
+        context.report(Notice(subtype="mcp_prompts", message=words))
+    if not texts:
+        raise CommandError(f"the server {prompt.server} says nothing for {prompt.command}")
+    shown = f"/{prompt.full_name} {arguments}".rstrip()
+    return CommandAnswer(effect=SubmitPrompt(text="\n\n".join(texts), shown=shown))
+
+
+def _said(message: Message, prompt: PromptFacts) -> str:
+    """One message; what a model is to have said is marked as the server's words."""
+    if message.role == "user":
+        return message.text
+    return f"[the server {prompt.server} gives this as an earlier answer]\n{message.text}"

@@ -1,0 +1,92 @@
+"""What may stand behind a command, for the menu: nobody is asked over the network for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Final, TypeAlias, get_args
+
+from caliban.compose.app import App
+from caliban_common.permission import PermissionMode
+from caliban_drive.session import Session
+
+Words: TypeAlias = Callable[[App, Session], Iterable[str]]
+
+
+def words_for(name: str, start: str, app: App, session: Session) -> tuple[str, ...]:
+    """The words that command `name` takes and that begin with `start`, case aside."""
+    wanted = start.lower()
+    return tuple(word for word in COMPLETED[name](app, session) if word.lower().startswith(wanted))
+
+
+def _models(app: App, session: Session) -> Iterable[str]:
+    from caliban.compose.switch import known_models
+
+    return known_models(app, session)
+
+
+def _efforts(app: App, session: Session) -> Iterable[str]:
+    from caliban.slash.models import efforts_of
+
+    return (*efforts_of(session), "auto")
+
+
+def _sessions(app: App, session: Session) -> Iterable[str]:
+    from caliban.slash.sessions import heads_here
+
+    return (head.name for head in heads_here(app)[:50])
+
+
+def _themes(app: App, session: Session) -> Iterable[str]:
+    from caliban.slash.screen import theme_names
+
+    return theme_names()
+
+
+def _styles(app: App, session: Session) -> Iterable[str]:
+    from caliban.slash.extensions import styles_of
+
+    return (style.name for style in styles_of(app).styles)
+
+
+def _modes(app: App, session: Session) -> Iterable[str]:
+    return (
+        mode
+        for mode in get_args(PermissionMode)
+        if mode != "disabled" and not app.permissions.bars_mode(mode)
+    )
+
+
+def _servers(app: App, session: Session) -> Iterable[str]:
+    return () if app.servers is None else (status.name for status in app.servers.fleet.statuses)
+
+
+def _skills(app: App, session: Session) -> Iterable[str]:
+    return () if app.extensions.skills is None else (skill.name for skill in app.extensions.skills.skills)
+
+
+def _keys(app: App, session: Session) -> Iterable[str]:
+    from caliban_settings import SCHEMA
+
+    return (key.path for key in SCHEMA)
+
+
+COMPLETED: Final[Mapping[str, Words]] = MappingProxyType(
+    {
+        "model": _models,
+        "effort": _efforts,
+        "resume": _sessions,
+        "theme": _themes,
+        "output-style": _styles,
+        "permissions": _modes,
+        "mcp": _servers,
+        "skills": _skills,
+        "config": _keys,
+        "think": lambda app, session: ("on", "off"),
+        "tui": lambda app, session: ("inline", "full", "linear"),
+        "view": lambda app, session: ("brief", "normal", "full"),
+        "memory": lambda app, session: ("list", "show ", "edit ", "delete "),
+        "export": lambda app, session: ("--format=md", "--format=json", "--format=html"),
+    }
+)
+"""The commands whose words are known."""

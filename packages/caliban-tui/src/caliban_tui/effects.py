@@ -1,0 +1,59 @@
+"""What commands and overlays want of the screen and of programs beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+import anyio.to_thread
+from msgspec import Struct
+
+from caliban_common.errors import CalibanError
+from caliban_tui.clipboard import Clipboard, osc52
+from caliban_tui.errors import EditorFailed, TerminalError
+from caliban_tui.outside import edited, editor_words
+from caliban_tui.ports import TerminalPrograms
+
+
+class OutsideWork(Struct, frozen=True, kw_only=True):
+    """What runs programs, leaves the terminal to them for the length of a block, and sends bytes to it."""
+
+    programs: TerminalPrograms
+    given_over: Callable[[], AbstractContextManager[None]]
+    send: Callable[[bytes], None]
+
+
+async def copy_text(text: str, outside: OutsideWork) -> str:
+    """Put `text` on the clipboard, by the terminal and by a program of the desktop; what to say of it.
+
+    Raises `TerminalError` where neither takes it.
+    """
+    sequence = osc52(text, in_tmux="TMUX" in outside.programs.environ)
+    if sequence is not None:
+        outside.send(sequence)
+    try:
+        await Clipboard(outside.programs).copy(text)
+    except CalibanError as error:
+        if sequence is None:
+            raise TerminalError(f"nothing was copied: {error.message}", hint=error.hint) from error
+    return f"copied: {len(text):,} characters"
+
+
+async def show_in_editor(text: str, outside: OutsideWork) -> None:
+    """Open `text` in the person's editor; what becomes of it there is nobody's concern."""
+    await edited(
+        text, editor_words(outside.programs.environ), outside.programs.foreground, outside.given_over
+    )
+
+
+async def edit_file(path: str, outside: OutsideWork) -> None:
+    """Open a file in the person's editor. Raises `EditorFailed`."""
+    words = editor_words(outside.programs.environ)
+    try:
+        with outside.given_over():
+            code = await anyio.to_thread.run_sync(outside.programs.foreground, (*words, path))
+    except OSError as error:
+        hint = "set VISUAL or EDITOR to one that is there"
+        raise EditorFailed(f"the editor cannot be started: {error.strerror}", hint=hint) from error
+    if code:
+        raise EditorFailed(f"the editor ended with code {code}")

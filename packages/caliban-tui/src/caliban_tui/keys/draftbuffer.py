@@ -1,0 +1,75 @@
+"""The buffer of the draft, and the application around it. Importing this loads prompt-toolkit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from prompt_toolkit.application import Application
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.document import Document
+from prompt_toolkit.layout import BufferControl, Layout, Window
+from prompt_toolkit.output import DummyOutput
+
+from caliban_tui.keys.source import StrokeProcessor, TerminalInput
+from caliban_tui.keys.stroke import KeyStroke
+
+ESCAPE_S: Final = 0.05
+"""A sequence that has not gone on for so long is over: an Escape is one."""
+
+CHORD_S: Final = 0.3
+
+
+class DraftBuffer(Buffer):
+    """A buffer of several lines whose way up from the first one leads to `recall`, and down from the last.
+
+    `recall(steps, text)` gives the entry so many steps on, those back being negative, or `None` at the end;
+    `text` is what stands here now.
+    """
+
+    def __init__(
+        self,
+        recall: Callable[[int, str], str | None],
+        *,
+        changed: Callable[[], None],
+        moved: Callable[[], None],
+    ) -> None:
+        self._recall = recall
+        super().__init__(
+            multiline=True,
+            on_text_changed=lambda _: changed(),
+            on_cursor_position_changed=lambda _: moved(),
+        )
+
+    def history_backward(self, count: int = 1) -> None:
+        """Go to an older entry, the cursor at its end."""
+        self._go(-count)
+
+    def history_forward(self, count: int = 1) -> None:
+        """Go to a newer one."""
+        self._go(count)
+
+    def _go(self, steps: int) -> None:
+        text = self._recall(steps, self.text)
+        if text is not None:
+            self.save_to_undo_stack()
+            self.document = Document(text, len(text))
+
+
+def line_application(
+    terminal: TerminalInput,
+    draft: DraftBuffer,
+    take: Callable[[KeyStroke], bool],
+    taken: Callable[[KeyStroke], None],
+) -> tuple[Application[Any], StrokeProcessor]:
+    """prompt-toolkit's application with one hidden window, and what gives the draft its keys."""
+    app: Application[Any] = Application(
+        layout=Layout(Window(BufferControl(draft))),
+        input=terminal,
+        output=DummyOutput(),
+        max_render_postpone_time=0,
+        erase_when_done=True,
+    )
+    app.ttimeoutlen, app.timeoutlen = ESCAPE_S, CHORD_S
+    app.key_processor = keys = StrokeProcessor(app.key_processor._bindings, take, taken)
+    return app, keys

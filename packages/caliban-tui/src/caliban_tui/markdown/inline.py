@@ -1,0 +1,95 @@
+"""Emphasis, code, links and the like as spans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from caliban_common.lazy import lazy_pattern
+from caliban_tui.clean import neutral
+from caliban_tui.markdown.words import WordSpan
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+SCHEMES: Final = ("http://", "https://", "mailto:", "file://")
+"""Where a link may lead; others are shown, and lead nowhere."""
+ADDRESS: Final = lazy_pattern(r"https?://[^\s<>\"'`\x00-\x20]*[^\s<>\"'`.,;:!?\x00-\x20]")
+MAX_LINK_CHARS: Final = 2_048
+STYLES: Final = MappingProxyType({"strong_open": "bold", "em_open": "emphasis", "s_open": "struck"})
+ORDER: Final = ("code", "link", "heading", "bold", "emphasis", "struck")
+"""Of several styles the first one is drawn."""
+
+
+def safe_link(address: str) -> str:
+    """`address` if a terminal may lead a person there, else nothing."""
+    known = address.lower().startswith(SCHEMES)
+    fits = known and len(address) <= MAX_LINK_CHARS and address.isascii() and address.isprintable()
+    return address if fits and " " not in address else ""
+
+
+def spans_of(tokens: Sequence[Token], style: str = "") -> Iterator[WordSpan]:
+    """The spans of an inline token's children; `style` is that of all of it, such as a heading's."""
+    styles: list[str] = [style] if style else []
+    address, words = "", ""
+    for token in tokens:
+        kind = token.type
+        if kind == "text":
+            words += token.content
+            yield from addressed(token.content, _first(styles), safe_link(address))
+        elif kind == "code_inline":
+            words += token.content
+            yield WordSpan(
+                neutral(token.content).replace("\n", " "), "code", safe_link(address), is_whole=True
+            )
+        elif kind in ("softbreak", "hardbreak"):
+            yield WordSpan("\n", _first(styles), safe_link(address))
+        elif kind == "image":
+            yield WordSpan(
+                f"[image: {neutral(token.content)}]", "dim", safe_link(str(token.attrs.get("src", "")))
+            )
+        elif kind == "link_open":
+            styles.append("link")
+            address, words = str(token.attrs.get("href", "")), ""
+        elif kind == "link_close":
+            styles.remove("link")
+            yield from _place(address, words)
+            address = ""
+        elif token.nesting == 1:
+            styles.append(STYLES.get(kind, ""))
+        elif token.nesting == -1:
+            styles.remove(STYLES.get(kind.replace("_close", "_open"), ""))
+        else:
+            yield WordSpan(neutral(token.content), _first(styles))
+
+
+def addressed(text: str, style: str, link: str = "") -> Iterator[WordSpan]:
+    """Text whose bare addresses lead where they say."""
+    text = neutral(text)
+    if link or "://" not in text:
+        yield WordSpan(text, style, link)
+        return
+    place = 0
+    for found in ADDRESS.finditer(text):
+        yield WordSpan(text[place : found.start()], style)
+        yield WordSpan(found[0], "link", safe_link(found[0]), is_whole=True)
+        place = found.end()
+    yield WordSpan(text[place:], style)
+
+
+def _place(address: str, words: str) -> Iterator[WordSpan]:
+    """Where a link leads, if its words do not say it: a terminal may show no links, and nobody is fooled."""
+    shown = neutral(address)
+    if shown and shown not in (words, f"mailto:{words}"):
+        yield WordSpan(" (", "dim")
+        yield WordSpan(shown[:MAX_LINK_CHARS], "dim", safe_link(address), is_whole=True)
+        yield WordSpan(")", "dim")
+
+
+def _first(styles: Sequence[str]) -> str:
+    if not styles:
+        return ""
+    if len(styles) == 1:
+        return styles[0]
+    return next((style for style in ORDER if style in styles), "")

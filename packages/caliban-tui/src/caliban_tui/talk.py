@@ -1,0 +1,371 @@
+"""One conversation on the screen: what is typed becomes prompts, commands, lines of a shell and notes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Final, Protocol
+
+import anyio
+from anyio.abc import TaskGroup
+from msgspec.structs import replace
+
+from caliban_commands.answer import (
+    AnswerPart,
+    CommandAnswer,
+    CommandEffect,
+    OpenView,
+    Quit,
+    RepeatPrompt,
+    ShownChoice,
+    SubmitPrompt,
+    SwitchSession,
+)
+from caliban_commands.command import Place, SlashCommand
+from caliban_common.errors import CalibanError
+from caliban_common.event import AgentEvent
+from caliban_common.message import Message, TextBlock
+from caliban_common.text import one_line
+from caliban_drive.remedies import result_advice
+from caliban_drive.result import PromptResult
+from caliban_tui.blocks import AnswerBlock, NoticeBlock, PromptBlock, TranscriptBlock
+from caliban_tui.ends import end_block
+from caliban_tui.fold import fold
+from caliban_tui.host import NotePlace, TerminalHost
+from caliban_tui.stage import Stage
+from caliban_tui.transcript import history_blocks
+from caliban_tui.view import RunningCall, begun, ended
+from caliban_tui.waiting import WaitingLine, WaitingLines
+from caliban_tui.words import attached_to
+
+SHELL_ID: Final = "typed"
+PROGRESS_CHARS: Final = 2000
+FAULT: Final = "this is a fault in caliban"
+
+
+class TalkScreen(Protocol):
+    """What a conversation asks of the screen around it. `shows_faults` lets a fault of ours end it."""
+
+    shows_faults: bool
+
+    def show_effect(self, effect: CommandEffect, parts: tuple[AnswerPart, ...]) -> Awaitable[None]:
+        """Do what a command wants of the screen; `parts` are what else it answered, for a view to show.
+
+        Raises `CalibanError` where that is not to be had.
+        """
+        ...
+
+    def choose(self, choice: ShownChoice) -> None:
+        """Let the person choose a row: its line is run."""
+        ...
+
+    def choose_note_place(self, places: tuple[NotePlace, ...], note: str) -> Awaitable[NotePlace | None]:
+        """Ask the person where a note goes; `None` where it is not to be written."""
+        ...
+
+    def ended(self, result: PromptResult | None) -> None:
+        """A prompt has ended; `None` where it has no result."""
+        ...
+
+    def give_back(self, lines: tuple[WaitingLine, ...]) -> None:
+        """Put lines that are not to be sent any more into the draft."""
+        ...
+
+    def leave(self) -> None:
+        """The person wants to leave."""
+        ...
+
+
+class Talk:
+    """The conversation of `host` on `stage`; `lines` are what was typed and waits. `tasks` outlives it."""
+
+    def __init__(
+        self, host: TerminalHost, stage: Stage, lines: WaitingLines, screen: TalkScreen, tasks: TaskGroup
+    ) -> None:
+        self.host: TerminalHost = host
+        self.last_prompt: str = ""
+        self.steered: list[str] = []  # said to the run, and not read by it yet
+        self._stage = stage
+        self._lines = lines
+        self._screen = screen
+        self._tasks = tasks
+        self._next: SwitchSession | None = None
+        self._is_over = False
+        self._work: anyio.CancelScope | None = None
+        self._in_prompt = False
+        self._interrupted = False
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether something is under way that can be interrupted."""
+        return self._in_prompt or self._work is not None
+
+    @property
+    def takes_steering(self) -> bool:
+        """Whether a prompt is at work, which can be told something."""
+        return self._in_prompt
+
+    async def run(self) -> SwitchSession | None:
+        """Answer what is typed until another session is wanted; `None` where the person leaves."""
+        self.host.prompt_ended()
+        self._begin()
+        while not self._is_over and self._next is None:
+            if not self._lines:
+                await self._lines.wait()
+                continue
+            await self._take(self._lines.take())
+            self.host.prompt_ended()
+            self._stage.changed()
+        return self._next
+
+    def _begin(self) -> None:
+        """Show what was said before, where the session goes on."""
+        said = tuple(message for message in self.host.session.messages if message.role != "system")
+        if said:
+            self._show(*history_blocks(said, self.host.describe))
+
+    def stop(self) -> None:
+        """End it: what is at work is interrupted."""
+        self._is_over = True
+        self.interrupt()
+        self._lines.wake()
+
+    def interrupt(self) -> None:
+        """End what is at work; what waits behind it goes back into the draft."""
+        self._interrupted = True
+        self._screen.give_back(self._lines.take_all())
+        if self._work is not None:
+            self._work.cancel()
+        elif self._in_prompt:
+            self.host.session.interrupt()
+
+    def send(self, text: str, *, steers: bool) -> None:
+        """Take what was typed: at once where it can be, to the run at work where it `steers`, else later."""
+        if not text.strip():
+            return
+        if self.is_at_work and self._runs_beside(text):
+            self._tasks.start_soon(self._guarded, partial(self._beside, text))
+        elif steers and self._in_prompt and not text.startswith(("/", "!")) and not is_note(text):
+            self._tasks.start_soon(self._guarded, partial(self._steer, text))
+        else:
+            self._lines.put(WaitingLine(text=text))
+
+    def _runs_beside(self, text: str) -> bool:
+        try:
+            called = self.host.commands.called(text) if text.startswith("/") else None
+        except CalibanError:
+            return True  # told at once that there is no such command
+        return called is not None and "running" in called[0].places
+
+    async def _beside(self, text: str) -> None:
+        called = self.host.commands.called(text)
+        if called is not None:
+            await self._command(text, *called, place_is_running=True)
+
+    async def _steer(self, text: str) -> None:
+        """Tell the run at work; too late for it, it is a prompt."""
+        message = await self.host.message(text)
+        if not self._in_prompt:
+            self._lines.put(WaitingLine(text=text, message=message))
+            return
+        self.steered.append(message.text)
+        self.host.session.steer(message)
+        self._stage.changed()
+
+    def start(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do something beside what is at work; what goes wrong is told."""
+        self._tasks.start_soon(self._guarded, work)
+
+    async def _take(self, line: WaitingLine) -> None:
+        self._interrupted = False
+        await self._guarded(partial(self._do, line))
+
+    async def _guarded(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do `work`; what goes wrong is shown, and the conversation goes on."""
+        try:
+            await work()
+        except CalibanError as error:
+            self._show(NoticeBlock(level="error", text=error.message, hint=error.hint or ""))
+        except Exception as error:
+            if self._screen.shows_faults:
+                raise
+            words = one_line(str(error), max_chars=300)
+            hint = "please report it; CALIBAN_DEBUG=1 shows where it happened"
+            self._show(
+                NoticeBlock(level="error", text=f"{FAULT}: {type(error).__name__}: {words}", hint=hint)
+            )
+
+    async def _do(self, line: WaitingLine) -> None:
+        text = line.text
+        if line.message is None:
+            if text.startswith("!"):
+                await self._shell(text[1:].strip())
+                return
+            if is_note(text):
+                await self._note(text[1:].strip())
+                return
+            called = self.host.commands.called(text) if text.startswith("/") else None
+            if called is not None:
+                await self._command(text, *called, place_is_running=False)
+                return
+        await self._prompt(line)
+
+    async def _command(self, line: str, command: SlashCommand, words: str, *, place_is_running: bool) -> None:
+        place: Place = "running" if place_is_running else "idle"
+        answer = await self._interruptible(partial(self.host.commands.run, command, words, self.host, place))
+        if answer is not None:
+            await self._answered(line, answer)
+        else:
+            self._show(NoticeBlock(level="info", text=f"/{command.name} was interrupted"))
+
+    async def _interruptible(self, work: Callable[[], Awaitable[CommandAnswer]]) -> CommandAnswer | None:
+        """What `work` gives; `None` where it was interrupted."""
+        if self.is_at_work:
+            return await work()
+        with anyio.CancelScope() as self._work:
+            try:
+                return await work()
+            finally:
+                self._work = None
+        return None
+
+    async def _answered(self, line: str, answer: CommandAnswer) -> None:
+        effect, parts = answer.effect, answer.parts
+        for event in answer.events:
+            self._fold(event)
+        choice = next((part for part in parts if isinstance(part, ShownChoice)), None)
+        if choice is not None and effect is None:
+            parts = tuple(part for part in parts if part is not choice)
+            self._screen.choose(choice)
+        if parts and not isinstance(effect, OpenView):
+            self._show(AnswerBlock(line=line, parts=parts))
+        await self.perform(effect, parts)
+
+    async def perform(self, effect: CommandEffect | None, parts: tuple[AnswerPart, ...] = ()) -> None:
+        """Do what a command or an overlay wants. Raises `CalibanError`."""
+        match effect:
+            case None:
+                return
+            case Quit():
+                self._screen.leave()
+            case SwitchSession():
+                self._next = effect
+                self._lines.wake()
+            case SubmitPrompt():
+                await self._submitted(effect)
+            case RepeatPrompt():
+                self._tasks.start_soon(self._guarded, partial(self._repeat, effect))
+            case _:
+                await self._screen.show_effect(effect, parts)
+
+    async def _submitted(self, effect: SubmitPrompt) -> None:
+        message = await self.host.message(effect.references or effect.text)
+        if effect.references:
+            message = with_text(message, effect.text)
+        line = WaitingLine(text=effect.text, message=message, shown=effect.shown)
+        if self.is_at_work:
+            self._lines.put(line)
+        else:
+            await self._prompt(line)
+
+    async def _repeat(self, effect: RepeatPrompt) -> None:
+        text = effect.text or self.last_prompt
+        for _ in range(effect.count):
+            await anyio.sleep(effect.interval_s)
+            if self._is_over or self._next is not None:
+                return
+            self._lines.put(WaitingLine(text=text))
+
+    async def _shell(self, line: str) -> None:
+        now = time.monotonic()
+        call = RunningCall(tool_use_id=SHELL_ID, name="!", summary=f"! {one_line(line)}", began_s=now)
+        self._stage.view = replace(begun(self._stage.view, now), calls=(call,))
+
+        def progress(text: str) -> None:
+            calls = tuple(
+                replace(call, progress=(call.progress + text)[-PROGRESS_CHARS:])
+                for call in self._stage.view.calls
+            )
+            self._stage.view = replace(self._stage.view, calls=calls)
+            self._stage.changed()
+
+        block: TranscriptBlock = NoticeBlock(level="warning", text=f"! {one_line(line)} was interrupted")
+        try:
+            with anyio.CancelScope() as self._work:
+                block = await self.host.shell(line, progress)
+        finally:
+            self._work = None
+            self._stage.view = ended(self._stage.view)
+        self._show(block)
+
+    async def _note(self, note: str) -> None:
+        places = self.host.note_places()
+        place = await self._screen.choose_note_place(places, note)
+        if place is None:
+            self._show(NoticeBlock(level="info", text="the note was not written"))
+            return
+        self.host.add_note(place, note)
+        words = f"noted in {place.path}; the model reads it from the next session on"
+        self._show(NoticeBlock(level="info", text=words))
+
+    async def _prompt(self, line: WaitingLine) -> None:
+        message = line.message or await self.host.message(line.text)
+        self._show(PromptBlock(text=line.shown or line.text, attached=attached_to(message)))
+        self.last_prompt = line.text
+        now = time.monotonic()
+        self._stage.view = begun(self._stage.view, now)
+        self._in_prompt = True
+        result: PromptResult | None = None
+        try:
+            if self._is_over:
+                return
+            async with self.host.session.submit(message) as submission:
+                async for event in submission.events:
+                    self._fold(event)
+                result = submission.result
+        finally:
+            self._in_prompt = False
+            self._stage.view = ended(self._stage.view)
+            self._return_steering()
+        if result is not None:
+            self._show(end_block(result, time.monotonic() - now, result_advice(result) or ""))
+        self._screen.ended(result)
+
+    def _fold(self, event: AgentEvent) -> None:
+        self.host.observe(event)
+        view, blocks = fold(self._stage.view, event, time.monotonic(), self.host.describe)
+        self._stage.view = view
+        if blocks:
+            self._show(*blocks)
+            self._note_read(blocks)
+        self._stage.changed()
+
+    def _note_read(self, blocks: tuple[TranscriptBlock, ...]) -> None:
+        """What was said to the run stands in the transcript once the run has read it."""
+        for block in blocks:
+            if isinstance(block, PromptBlock) and block.steered and block.text in self.steered:
+                self.steered.remove(block.text)
+
+    def _return_steering(self) -> None:
+        """What was said too late for the run to read is the next prompt."""
+        self.steered.clear()
+        late = self.host.session.unread()
+        lines = tuple(WaitingLine(text=message.text, message=message) for message in late)
+        if self._interrupted:
+            self._screen.give_back(lines)
+        else:
+            self._lines.put_first(lines)
+
+    def _show(self, *blocks: TranscriptBlock) -> None:
+        self._stage.show(*blocks)
+
+
+def is_note(text: str) -> bool:
+    """Whether `text` is a note for memory: one line behind a `#`; several lines may be Markdown."""
+    return text.startswith("#") and "\n" not in text.strip() and not text.startswith(("#!", "##"))
+
+
+def with_text(message: Message, text: str) -> Message:
+    """`message` with `text` in the place of its words; what is attached stays."""
+    return replace(message, content=(TextBlock(text=text), *message.content[1:]))

@@ -1,0 +1,72 @@
+"""What was typed and waits for its turn: nothing of it is ever lost."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+import anyio
+from msgspec import Struct
+
+from caliban_common.message import Message
+
+
+class WaitingLine(Struct, frozen=True, kw_only=True):
+    """A line as it was typed; with `message` the prompt that it makes is made already.
+
+    `shown` is what a person reads in the place of `text`, where that is longer than what was typed.
+    """
+
+    text: str
+    message: Message | None = None
+    shown: str = ""
+
+
+class WaitingLines:
+    """Lines in the order in which they are to be taken."""
+
+    def __init__(self) -> None:
+        self._lines: deque[WaitingLine] = deque()
+        self._came = anyio.Event()
+
+    def __bool__(self) -> bool:
+        return bool(self._lines)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What waits, for a person."""
+        return tuple(line.shown or line.text for line in self._lines)
+
+    def put(self, line: WaitingLine) -> None:
+        """Take `line` behind the others."""
+        self._lines.append(line)
+        self._came.set()
+
+    def put_first(self, lines: Iterable[WaitingLine]) -> None:
+        """Take `lines` before the others, in their order."""
+        self._lines.extendleft(reversed(tuple(lines)))
+        self._came.set()
+
+    def take(self) -> WaitingLine:
+        """The next one. Raises `IndexError` where there is none."""
+        return self._lines.popleft()
+
+    def take_back(self) -> WaitingLine | None:
+        """The one that came last, taken out again."""
+        return self._lines.pop() if self._lines else None
+
+    def take_all(self) -> tuple[WaitingLine, ...]:
+        """All of them, taken out."""
+        lines = tuple(self._lines)
+        self._lines.clear()
+        return lines
+
+    def wake(self) -> None:
+        """Let whoever waits look again."""
+        self._came.set()
+
+    async def wait(self) -> None:
+        """Until there is one, or somebody wakes us."""
+        if not self._lines:
+            await self._came.wait()
+        self._came = anyio.Event()

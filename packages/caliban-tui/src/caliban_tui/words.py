@@ -1,0 +1,44 @@
+"""What a person reads of messages and hooks that come during a run."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from caliban_common.event import HookFired, MessageAdded
+from caliban_common.lazy import lazy_pattern
+from caliban_common.message import DocumentBlock, ImageBlock, Message
+from caliban_tui.blocks import NoticeBlock, PromptBlock, TranscriptBlock
+
+OF_HOOK: Final = lazy_pattern(r'\A<hook event="([^"\n]*)">\n(.*)\n</hook>\Z', 16)
+
+
+def added_message(event: MessageAdded) -> tuple[TranscriptBlock, ...]:
+    """A message that steers, or one in which a hook speaks; all others are told by other events."""
+    message = event.message
+    if message.role != "user" or message.tool_results:
+        return ()
+    if not event.injected:
+        return (PromptBlock(text=message.text, attached=attached_to(message), steered=True),)
+    said = OF_HOOK.match(message.text)
+    if said is None:
+        return ()
+    return (NoticeBlock(level="info", text=f"a hook says at {said[1]}: {said[2]}"),)
+
+
+def attached_to(message: Message) -> tuple[str, ...]:
+    """What goes with the words of a prompt, in words."""
+    names: list[str] = []
+    for block in message.content:
+        if isinstance(block, ImageBlock):
+            names.append(f"image {block.media_type}".strip())
+        elif isinstance(block, DocumentBlock):
+            names.append(block.title or f"document {block.media_type}")
+    return tuple(names)
+
+
+def hook_words(event: HookFired) -> tuple[TranscriptBlock, ...]:
+    """A hook that objected to something other than a call: what becomes of a call is told with it."""
+    decision = event.payload.get("decision", "allow")
+    if decision == "allow" or "tool_use_id" in event.payload:
+        return ()
+    return (NoticeBlock(level="info", text=f"a hook answered {event.name} with {decision}"),)

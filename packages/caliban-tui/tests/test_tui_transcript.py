@@ -1,0 +1,86 @@
+"""Saved conversations as blocks, and any of them as text."""
+
+from __future__ import annotations
+
+from caliban_common.message import (
+    Base64Source,
+    DocumentBlock,
+    ImageBlock,
+    Message,
+    OpaqueBlock,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    system,
+    user,
+)
+from caliban_tui.blocks import CallBlock, PromptBlock, ReplyBlock
+from caliban_tui.transcript import history_blocks, transcript_text
+
+PICTURE = ImageBlock.of("image/png", "AAAA")
+CALL = ToolUseBlock(id="1", name="Bash", input={"command": "ls\n-l"})
+HISTORY = (
+    system("be good"),
+    Message(role="user", content=(TextBlock(text="look\x1b[2J here"), PICTURE)),
+    Message(
+        role="assistant",
+        content=(
+            ThinkingBlock(text="let me see"),
+            RedactedThinkingBlock(data="secret"),
+            OpaqueBlock(family="fam", data={}),
+            TextBlock(text="# I look\n\nnow"),
+            CALL,
+            ToolUseBlock(id="2", name="T", input={}),
+        ),
+    ),
+    Message(
+        role="user",
+        content=(ToolResultBlock(tool_use_id="1", content=(TextBlock(text="a\nb"), PICTURE), is_error=True),),
+    ),
+    Message(role="user", content=(ToolResultBlock(tool_use_id="9", content=(TextBlock(text="stray"),)),)),
+    user('<hook event="PreTurn">\ncareful\n</hook>'),
+    Message(
+        role="user",
+        content=(DocumentBlock(source=Base64Source(media_type="application/pdf", data="AA"), title="a.pdf"),),
+    ),
+)
+
+
+def test_a_saved_conversation_has_the_blocks_that_it_had_when_it_was_held():
+    blocks = history_blocks(HISTORY, lambda call: f"{call.name}!")
+    assert [block.type for block in blocks] == [
+        "notice", "prompt", "reasoning", "reasoning", "notice", "reply", "reply", "call", "call", "call",
+        "notice", "prompt",
+    ]  # fmt: skip
+    assert blocks[5:7] == (
+        ReplyBlock(markdown="# I look", is_first=True),
+        ReplyBlock(markdown="now"),
+    )
+    ran = blocks[7]
+    assert isinstance(ran, CallBlock)
+    assert (ran.summary, ran.outcome, ran.output, ran.images) == ("Bash!", "failed", "a\nb", (PICTURE,))
+    assert isinstance(blocks[8], CallBlock)
+    assert blocks[8].outcome == "interrupted"
+    assert blocks[-1] == PromptBlock(text="", attached=("a.pdf",))
+
+
+def test_the_text_of_a_conversation_has_every_part_of_it_and_no_control():
+    text = transcript_text(HISTORY)
+    for part in (
+        "[system prompt: 7 characters]", "> look here", "image/png", "let me see",
+        "[encrypted by the provider]",
+        "[state that only fam reads]", "# I look\n\nnow", '"command": "ls\\n-l"', "a\nb", "[T: interrupted]",
+        "stray", "a hook says at PreTurn: careful", "a.pdf",
+    ):  # fmt: skip
+        assert part in text
+    assert "\x1b" not in text
+    assert "secret" not in text
+
+
+def test_the_text_of_blocks_and_messages_stands_in_their_order():
+    assert transcript_text([PromptBlock(text="one"), user("two"), ReplyBlock(markdown="three")]) == (
+        "> one\n\n> two\n\nthree\n"
+    )
+    assert transcript_text([]) == "\n"

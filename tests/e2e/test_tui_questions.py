@@ -1,0 +1,169 @@
+"""Questions to the person at the terminal, through the real command."""
+
+from __future__ import annotations
+
+import json
+
+from command_kit import Cli
+from screen_kit import Screen, on_screen
+
+from caliban_provider_anthropic.testing import wire
+
+LISTENS_LATER = "listens once you stop typing"
+READY = "tab no, with a reason"
+
+
+def begin(screen: Screen) -> None:
+    """Say something, so that the model answers with its call."""
+    screen.wait(" · ")
+    screen.type("go")
+    screen.wait("> go")
+    screen.press("enter")
+
+
+def leave(screen: Screen) -> None:
+    screen.press("ctrl+d")
+    assert screen.ended() == 0
+
+
+def bash(command: str) -> wire.WireBlock:
+    return wire.tool_use("Bash", {"command": command})
+
+
+def results(cli: Cli, turn: int) -> str:
+    """What the model is told of its calls in a turn."""
+    return json.dumps(cli.bodies()[turn]["messages"][-1]["content"])
+
+
+def test_yes_once_runs_what_was_shown_and_writes_no_rule(cli: Cli) -> None:
+    command = "touch made && touch more"
+    cli.script(wire.exchange(bash(command)), wire.exchange(wire.text("All done.")))
+    with on_screen(cli) as screen:
+        begin(screen)
+        assert LISTENS_LATER in screen.wait("May Bash run?")
+        assert command in screen.wait(READY)
+        assert not (cli.work / "made").exists()
+        screen.press("y")
+        screen.wait("All done.")
+        assert (cli.work / "more").exists()
+        assert not (cli.work / ".caliban").exists()
+        leave(screen)
+
+
+def test_always_writes_the_rule_that_was_shown_to_the_file_that_was_shown(cli: Cli) -> None:
+    cli.script(
+        wire.exchange(bash("touch one")), wire.exchange(bash("touch one")), wire.exchange(wire.text("Done."))
+    )
+    with on_screen(cli, rows=30) as screen:
+        begin(screen)
+        screen.wait(READY)
+        screen.press("Y")
+        shown = screen.wait("settings.local.toml")
+        assert "Bash:touch one" in shown
+        screen.press("down", "down", "enter")
+        screen.wait("Done.")
+        kept = (cli.work / ".caliban" / "settings.local.toml").read_text(encoding="utf-8")
+        assert 'pattern = "Bash:touch one"' in kept and 'action = "allow"' in kept
+        leave(screen)
+
+
+def test_a_no_with_a_reason_is_what_the_model_reads(cli: Cli) -> None:
+    cli.script(wire.exchange(bash("touch made")), wire.exchange(wire.text("As you wish.")))
+    with on_screen(cli) as screen:
+        begin(screen)
+        screen.wait(READY)
+        screen.press("tab")
+        screen.wait("the model is told")
+        screen.type("use the other directory")
+        screen.press("enter")
+        screen.wait("As you wish.")
+        assert "the user said no: use the other directory" in results(cli, 1)
+        assert not (cli.work / "made").exists()
+        leave(screen)
+
+
+def test_two_questions_queue_and_a_draft_loses_no_key_to_either(cli: Cli) -> None:
+    cli.script(
+        wire.exchange(bash("touch first"), bash("touch second")), wire.exchange(wire.text("Both seen."))
+    )
+    with on_screen(cli) as screen:
+        begin(screen)
+        screen.wait("1 more question")
+        screen.type("yYnN every key")
+        text = screen.wait("> yYnN every key")
+        assert "1 more question" in text
+        screen.wait(READY)
+        screen.press("y")
+        screen.wait(lambda: "1 more" not in screen.text and READY in screen.text)
+        screen.press("n")
+        screen.wait("Both seen.")
+        assert "> yYnN every key" in screen.text
+        assert [(cli.work / name).exists() for name in ("first", "second")] == [True, False]
+        screen.press("ctrl+c")
+        leave(screen)
+
+
+def test_an_edit_is_shown_as_a_diff_before_it_is_made(cli: Cli) -> None:
+    (cli.work / "a.txt").write_text("one\ntwo\nthree\n", encoding="utf-8")
+    call = wire.tool_use("Edit", {"path": "a.txt", "old_string": "two", "new_string": "2\u202e"})
+    cli.script(
+        wire.exchange(wire.tool_use("Read", {"path": "a.txt"})),
+        wire.exchange(call),
+        wire.exchange(wire.text("Left.")),
+    )
+    with on_screen(cli) as screen:
+        begin(screen)
+        text = screen.wait("May Edit change a.txt?")
+        assert "-two" in text and "+2<U+202E>" in text
+        screen.wait(READY)
+        screen.press("esc")
+        screen.wait("esc again says no")
+        screen.press("esc")
+        screen.wait("Left.")
+        assert (cli.work / "a.txt").read_text(encoding="utf-8") == "one\ntwo\nthree\n"
+        leave(screen)
+
+
+def test_what_the_model_asks_is_answered_on_screen(cli: Cli) -> None:
+    questions = [{"question": "Which colour?", "options": ["red", "blue"]}, {"question": "Why?"}]
+    cli.script(
+        wire.exchange(wire.tool_use("AskUser", {"questions": questions})), wire.exchange(wire.text("I see."))
+    )
+    with on_screen(cli) as screen:
+        begin(screen)
+        screen.wait("Which colour?")
+        screen.wait("or its number")
+        screen.press("2")
+        screen.wait("Why?")
+        screen.type("it is calm")
+        screen.press("enter")
+        screen.wait("I see.")
+        told = results(cli, 1)
+        assert "blue" in told and "it is calm" in told
+        leave(screen)
+
+
+def test_a_plan_is_approved_with_edits_or_sent_back_with_words(cli: Cli) -> None:
+    cli.script(
+        wire.exchange(wire.tool_use("EnterPlanMode", {})),
+        wire.exchange(wire.tool_use("ExitPlanMode", {"plan": "# First\n\nthis"})),
+        wire.exchange(wire.tool_use("ExitPlanMode", {"plan": "# Second\n\nthat"})),
+        wire.exchange(wire.tool_use("Write", {"path": "b.txt", "content": "b"})),
+        wire.exchange(wire.text("Carried out.")),
+    )
+    with on_screen(cli) as screen:
+        begin(screen)
+        screen.wait("Carry this plan out?")
+        screen.wait("then enter")
+        screen.press("n")
+        screen.wait("what is to be different")
+        screen.type("more of that")
+        screen.press("enter")
+        screen.wait("# Second")
+        screen.wait("then enter")
+        screen.press("a")
+        screen.wait("Carried out.")
+        assert "more of that" in results(cli, 2)
+        assert (cli.work / "b.txt").read_text(encoding="utf-8") == "b"
+        assert "May Write" not in "".join(screen.scrollback)
+        leave(screen)

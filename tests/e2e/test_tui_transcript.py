@@ -1,0 +1,57 @@
+"""What a terminal shows of a conversation: Markdown as it streams, edits, calls, agents, and its end."""
+
+from __future__ import annotations
+
+from command_kit import Cli
+from screen_kit import on_screen
+
+from caliban_provider_anthropic.testing import wire
+
+REPLY = """\
+# Found it
+
+See [the file](https://example.com/x), which has *one* fault:
+
+1. first
+2. second
+
+| name | value |
+|---|---|
+| a | 1 |
+
+```python
+print("one line of code that is wider than this terminal, and that a person would copy as a whole")
+```
+"""
+
+
+def test_a_conversation_with_tools_stands_in_the_scrollback_as_it_happened(cli: Cli) -> None:
+    (cli.work / "a.py").write_text("x = 1\ny = 2\n")
+    todos = [{"content": "change x", "status": "completed"}, {"content": "run it", "status": "in_progress"}]
+    failing = "printf 'one\\ntwo\\033[2J\\n'; seq 30; exit 3"
+    cli.script(
+        wire.exchange(wire.thinking("I see."), wire.text(REPLY), wire.tool_use("Read", {"path": "a.py"})),
+        wire.exchange(
+            wire.tool_use("Edit", {"path": "a.py", "old_string": "x = 1", "new_string": "x = 3"}, id="e"),
+            wire.tool_use("TodoWrite", {"todos": todos}, id="t"),
+        ),
+        wire.exchange(wire.tool_use("Bash", {"command": failing}, id="b")),
+        wire.exchange(wire.text("That is **all**.")),
+    )
+    flags = ("--permission-mode", "acceptEdits", "--allow", "Bash")
+    with on_screen(cli, *flags, columns=70, rows=24) as screen:
+        screen.wait("/work")
+        screen.type("fix it")
+        screen.press("enter")
+        screen.wait("4 turns")
+        shown = "\n".join(screen.scrollback)
+    for part in (
+        "thought", "Found it", "the file (https://example.com/x)", "has one fault:", "1. first\n2. second",
+        "name  value\n────  ─────\na     1", "● Read a.py", "● Edit a.py:1  +1 -1", "1 - x = 1\n  1 + x = 3",
+        "● 1 of 2 tasks done\n  ☑ change x\n  ▶ run it", "✗ Bash printf", "exit code 3", "more lines\n  26\n",
+        "That is all.", "4 turns",
+    ):  # fmt: skip
+        assert part in shown
+        assert shown.count(part) == 1
+    assert "**" not in shown
+    assert "print(" in shown
