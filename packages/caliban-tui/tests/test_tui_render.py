@@ -181,6 +181,6 @@ def test_a_diff_has_numbers_and_marks_the_words_that_differ():
     assert shown[0] == "● Edit core.py:5  +2 -2"
     assert "   5 - line 5" in shown
     assert "   5 + line five" in shown
-    marked = {segment.text: segment.style for line in lines for segment in line if "-word" in segment.style}
+    marked = {segment.text: segment.style for line in lines for segment in line if "_part" in segment.style}
     assert marked == {"5": "removed_part", "five": "added_part"}
     assert lines[0][3].link == "file:///w/core.py"

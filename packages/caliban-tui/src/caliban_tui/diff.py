@@ -99,5 +99,5 @@ def _marked(text: str, other: str, style: str) -> ScreenLine | None:
     if 3 * (start + end) < max(len(text.strip()), 1):
         return None
     middle = text[start : len(text) - end]
-    pieces = ((text[:start], style), (middle, f"{style}-word"), (text[len(text) - end :], style))
+    pieces = ((text[:start], style), (middle, f"{style}_part"), (text[len(text) - end :], style))
     return tuple(StyledText(piece, role) for piece, role in pieces if piece)
