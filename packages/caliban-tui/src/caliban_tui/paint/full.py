@@ -57,8 +57,8 @@ class FullPainter:
         self._printed = len(self._blocks)
         self._anchor: TranscriptAnchor | None = None
         self._wrapped: dict[int, tuple[ScreenLine, ...]] = {}
-        self._look = NORMAL
         self._size = ScreenSize(80, 24)
+        self._look = NORMAL
         self._height = 1
         self._rows: tuple[ScreenLine, ...] | None = None
         self._cursor = (0, 0, True)
@@ -76,8 +76,7 @@ class FullPainter:
     def paint(self, frame: ScreenFrame, finished: Sequence[TranscriptBlock], size: ScreenSize) -> bytes:
         """See `Painter`."""
         self._blocks += finished
-        self._use(frame.look)
-        self._fit_to(size)
+        self._fit_to(size, frame.look)
         lines, caret = shown_part(frame, size)
         self._height = size.rows - len(lines)
         seen = self._seen()
@@ -133,21 +132,15 @@ class FullPainter:
         """Follow the end again."""
         self._anchor = None
 
-    def _use(self, look: TranscriptLook) -> None:
-        """Draw blocks as `look` says. Pictures would not scroll with the rows that they stand in."""
-        look = replace(look, images="")
-        if look != self._look:
-            self._look = look
-            self._wrapped.clear()
-
-    def _fit_to(self, size: ScreenSize) -> None:
-        if size.columns != self._size.columns:
+    def _fit_to(self, size: ScreenSize, look: TranscriptLook) -> None:
+        look = replace(look, images="")  # they would stay where they are while the rows move
+        if size.columns != self._size.columns or look != self._look:
             self._wrapped.clear()
             if self._anchor is not None:
                 self._anchor = self._anchor._replace(row=0)
         if size != self._size:
             self._rows = None
-        self._size = size
+        self._size, self._look = size, look
 
     def _seen(self) -> list[ScreenLine]:
         """The rows of the transcript that are on the screen, as many as there is room for."""
