@@ -42,8 +42,8 @@ async def fetch(url: str) -> bytes:
 """
 DESCRIPTION = """\
 Draws the pictures of docs/guide/terminal-pictures.md: runs .venv/bin/caliban on a pseudo-terminal, against a
-server on this machine that answers what is written here, and writes what the terminal shows as SVG. Durations are
-always the same ones, so that the same program draws the same pictures."""
+server on this machine that answers what is written here, and writes what the terminal shows as SVG. Durations
+are always the same ones, so that the same program draws the same pictures."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
