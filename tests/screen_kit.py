@@ -63,6 +63,8 @@ class Screen:
         self._emulator = _WholeScreen(columns, rows, history=100_000, ratio=0.5)
         self._stream = pyte.ByteStream(self._emulator)
         self._lock = threading.Lock()
+        self._reads = threading.Event()
+        self._reads.set()
         self.sent = bytearray()
         self._ours, theirs = os.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
@@ -82,6 +84,7 @@ class Screen:
 
     def _read(self) -> None:
         while True:
+            self._reads.wait()
             try:
                 data = os.read(self._ours, 1 << 16)
             except OSError:
@@ -118,6 +121,14 @@ class Screen:
         """Row and column of the cursor, from 0."""
         with self._lock:
             return self._emulator.cursor.y, self._emulator.cursor.x
+
+    def hold(self) -> None:
+        """Read no more of what the command writes, but for what is read already."""
+        self._reads.clear()
+
+    def release(self) -> None:
+        """Read again."""
+        self._reads.set()
 
     def type(self, text: str) -> None:
         """Type it."""
@@ -162,6 +173,7 @@ class Screen:
 
     def close(self) -> None:
         """End the command, and close the terminal."""
+        self.release()
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(HANG_S)

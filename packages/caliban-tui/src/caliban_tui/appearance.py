@@ -52,17 +52,17 @@ class Appearance:
         self._env = env
         self._say = say
         self._complain = complain
-        self._kind = terminal_kind(env, encoding=_encoding(env))
+        self._kind = terminal_kind(env)
         self._caps: TerminalCaps = UNKNOWN
         self._is_vim = False
         self._painter: PainterName = "inline"
         self._theme_name = AUTO
         self._theme = choose_theme(AUTO, self._kind)
+        self._use_painter("linear" if self._kind.is_dumb else "inline")
 
     def begin(self) -> None:
-        """Ask the terminal what it can, and paint in its colours; one that moves no cursor gets lines."""
+        """Ask the terminal what it can."""
         self._stage.send(queries(self._env))
-        self._use_painter("linear" if self._kind.is_dumb else "inline")
 
     def answered(self, data: bytes) -> None:
         """The terminal says something of itself."""
@@ -190,9 +190,3 @@ class Appearance:
             self._editor.use_keys(own_rows(options.keys))
         except CalibanError as error:
             self._complain(error)
-
-
-def _encoding(env: Mapping[str, str]) -> str:
-    """The encoding that the locale names; UTF-8 where it names none."""
-    named = env.get("LC_ALL") or env.get("LC_CTYPE") or env.get("LANG") or ""
-    return named.partition(".")[2].partition("@")[0] or "utf-8"

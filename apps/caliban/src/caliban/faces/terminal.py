@@ -23,6 +23,7 @@ from caliban_headless.signals import watch_signals
 from caliban_tui.boot import short_path
 from caliban_tui.driver import TerminalDriver
 from caliban_tui.status import StatusLine
+from caliban_tui.themes import terminal_kind
 from caliban_tui.tty import Tty
 
 if TYPE_CHECKING:
@@ -61,7 +62,9 @@ class TerminalFace:
     async def run(self, first: FirstFrame | None) -> int:
         """Show the screen, open what is asked for, and go on until the person leaves."""
         aside = OutputAside(self._printed)
-        driver = self._driver = TerminalDriver(Tty(write_fd=aside.begin(), first=first), os.environ)
+        is_dumb = terminal_kind(os.environ).is_dumb
+        tty = Tty(write_fd=aside.begin(), first=first, is_dumb=is_dumb)
+        driver = self._driver = TerminalDriver(tty, os.environ)
         driver.status = StatusLine(cwd=_here(), state="starting")
         driver.shows_faults = bool(os.environ.get("CALIBAN_DEBUG"))
         prompt = self._options.prompt.prompt or self._options.prompt.prompt_flag
