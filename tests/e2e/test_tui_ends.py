@@ -26,7 +26,13 @@ class ShellWindow:
 
     def __init__(self, cli: Cli, folder: Path) -> None:
         self._socket = str(folder / "s")
-        shell = ["env", "-i", *(f"{name}={value}" for name, value in cli.env.items()), "TERM=screen-256color"]
+        shell = [
+            "env",
+            "-i",
+            *(f"{name}={value}" for name, value in cli.env.items()),
+            "TERM=screen-256color",
+            "PS1=ready: ",
+        ]
         shell += ["bash", "--norc", "--noprofile", "-i"]
         self.run(
             "-f",
@@ -71,7 +77,7 @@ def window(cli: Cli, tmp_path: Path) -> Iterator[ShellWindow]:
 
 def test_ctrl_z_stops_it_as_a_job_and_fg_goes_on(cli: Cli, window: ShellWindow) -> None:
     cli.script(wire.exchange(wire.text("Still here.")))
-    window.wait("$")
+    window.wait("ready:")
     window.type("stty -a > before", "Enter")
     window.type(shlex.join(TRUE_START), "Enter")
     window.wait("anthropic/")
@@ -102,15 +108,18 @@ def start_sleep(cli: Cli, screen: Screen) -> int:
     return int(place.read_text())
 
 
-def test_a_window_that_is_closed_takes_the_children_with_it(cli: Cli, is_gone: Callable[[int], bool]) -> None:
-    with on_screen(cli) as screen:
-        child = start_sleep(cli, screen)
-        os.close(screen._theirs)
-        screen._theirs = os.open(os.devnull, os.O_RDONLY)
-        os.close(screen._ours)
-        screen._ours = os.open(os.devnull, os.O_RDONLY)
-        screen.process.wait(HANG_S / 5)
-        assert is_gone(child)
+def test_a_window_that_is_closed_takes_the_children_with_it(
+    cli: Cli, window: ShellWindow, is_gone: Callable[[int], bool]
+) -> None:
+    window.wait("ready:")
+    window.type(f"exec {shlex.join(TRUE_START)}", "Enter")
+    window.wait("anthropic/")
+    window.type("!echo $PPID $$ > pid; exec sleep 1000", "Enter")
+    place = cli.work / "pid"
+    wait_until(lambda: place.exists() and place.read_text().strip())
+    window.run("kill-server")
+    for process in place.read_text().split():
+        assert is_gone(int(process))
 
 
 def test_a_killed_one_leaves_a_session_that_goes_on(cli: Cli, is_gone: Callable[[int], bool]) -> None:
@@ -137,8 +146,9 @@ def test_a_killed_one_leaves_a_session_that_goes_on(cli: Cli, is_gone: Callable[
 
 
 def test_another_session_opens_below_the_same_screen_and_a_wrong_one_changes_nothing(cli: Cli) -> None:
-    cli.script(wire.exchange(wire.text("In one.")), wire.exchange(wire.text("In two.")))
-    cli.script(wire.exchange(wire.text("In one again.")))
+    answers = ("In two.", "In one.", "In two again.")
+    cli.script(*(wire.exchange(wire.text(answer)) for answer in answers))
+    assert cli.run("--session", "two", "-p", "to two").code == 0
     with on_screen(cli, "--session", "one", columns=120) as screen:
         screen.wait("anthropic/")
         screen.type("to one")
@@ -147,18 +157,15 @@ def test_another_session_opens_below_the_same_screen_and_a_wrong_one_changes_not
         screen.type("/resume nosuch")
         screen.press("enter")
         screen.wait("no session here is like")
-        screen.type("/new")
-        screen.press("enter")
-        screen.type("to two")
+        screen.type("/resume two")
         screen.press("enter")
         screen.wait("In two.")
-        assert "In one." not in json.dumps(cli.bodies()[-1])
-        screen.type("/resume one")
+        screen.type("to two again")
         screen.press("enter")
-        screen.wait(lambda: screen.text.count("In one.") == 2)
-        screen.type("to one again")
-        screen.press("enter")
-        screen.wait("In one again.")
-        assert "In one." in json.dumps(cli.bodies()[-1])
+        screen.wait("In two again.")
+        sent = json.dumps(cli.bodies()[-1])
+        assert "to two" in sent
+        assert "In one." not in sent
         screen.press("ctrl+d")
         assert screen.ended() == 0
+        assert "caliban --resume two" in screen.text
