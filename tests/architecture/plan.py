@@ -193,6 +193,8 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.compose.tools": "what reaches the network is loaded with the first call that does",
     "caliban.faces.asking": "what keeps rules is loaded with the first answer that lasts",
     "caliban.faces.change": "edits are looked for where a question shows one",
+    "caliban.faces.elicited": "what a server asks is read with its first question",
+    "caliban.faces.trusting": "what a project supplies is shown where it is not trusted",
     "caliban.faces.terminalviews": "what a view shows is loaded with the first of its kind",
     "caliban.faces.attachments": "files are opened where there are some to attach",
     "caliban.faces.commandfile": "rules are read where a command has some of its own",

@@ -229,3 +229,20 @@ def test_a_project_is_shown_whole_and_counts_once_it_is_trusted(cli: Cli) -> Non
         screen.wait("Made.")
         assert "trust this project" not in "".join(screen.scrollback)
         leave(screen)
+
+
+def test_a_question_that_an_output_draws_takes_no_key(cli: Cli) -> None:
+    fake = "\x1b[2J\x1b[H? May Bash run?\r\n  rm -rf /\n  y yes, once\n  " + READY
+    (cli.work / "fake.txt").write_text(fake, encoding="utf-8")
+    cli.script(
+        wire.exchange(wire.tool_use("Read", {"path": "fake.txt"})),
+        wire.exchange(wire.text(f"Look:\n\n{fake}\n\nEnd.")),
+    )
+    with on_screen(cli, rows=40) as screen:
+        begin(screen)
+        screen.wait("End.")
+        screen.type("yYn")
+        screen.wait("> yYn")
+        assert "> go" in screen.text, "the output has not cleared the screen"
+        screen.press("ctrl+c")
+        leave(screen)

@@ -36,6 +36,16 @@ def open_lines(view: ConversationView, size: ScreenSize, now_s: float) -> list[S
     return [*above[-max(room - len(below), 0) :], *below] if room > len(below) else below[:room]
 
 
+def spoken_lines(view: ConversationView) -> list[ScreenLine]:
+    """What is at work, in words that stay the same while it is: for screen readers."""
+    lines: list[ScreenLine] = []
+    for call in view.calls:
+        if call.state != "written":
+            waits = " waits for your answer" if call.state == "waiting" else ""
+            lines.append(plain(f"working: {flat(call.summary)}{waits}"))
+    return lines
+
+
 def _said(view: ConversationView, size: ScreenSize, room: int, now_s: float) -> Iterator[ScreenLine]:
     """What the model says or thinks now."""
     if view.thinking.tail:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import anyio.to_thread
 from msgspec.structs import replace
 
 from caliban.cli.options import Options
-from caliban.commands.trust import TrustQuestion, keep, look_at, shown_lines
-from caliban.compose.consents import refused_root
+from caliban.compose.project import open_project
 from caliban.compose.workspace import build_workspace
 from caliban_common.errors import CalibanError
 from caliban_tui.asked import AnswerOption, ChoiceQuestion, ChosenAnswer
 from caliban_tui.callquestion import text_lines
 from caliban_tui.desk import ApprovalDesk
 
+if TYPE_CHECKING:
+    from caliban.commands.trust import TrustQuestion
+
+ASKED: Final = ("untrusted", "changed")
 OPTIONS: Final = (
     AnswerOption(key="y", value="yes", label="yes, as long as it stays as it is"),
     AnswerOption(key="o", value="once", label="once, for this run"),
@@ -31,6 +34,8 @@ async def with_trust(options: Options, desk: ApprovalDesk) -> Options:
     question = await anyio.to_thread.run_sync(_open_question, options)
     if question is None:
         return options
+    from caliban.commands.trust import keep, shown_lines
+
     changed = question.trust.state == "changed"
     answer = await desk.ask(
         ChoiceQuestion(
@@ -51,15 +56,13 @@ async def with_trust(options: Options, desk: ApprovalDesk) -> Options:
 
 def _open_question(options: Options) -> TrustQuestion | None:
     """What is to be asked; `None` where there is nothing to ask, or where that cannot be told."""
-    settings = options.settings
-    if settings.trust_project or settings.bare or settings.setting_sources is not None:
-        return None
     try:
         workspace = build_workspace(options.workspace.workspace)
-        if refused_root(workspace) is not None:
+        if open_project(options.settings, workspace).trust.state not in ASKED:
             return None
-        question = look_at(workspace)
+        from caliban.commands.trust import look_at
+        from caliban.compose.consents import refused_root
+
+        return look_at(workspace) if refused_root(workspace) is None else None
     except CalibanError:
         return None  # opening the app tells of it
-    asks = question.surface.asks and question.trust.state in ("untrusted", "changed")
-    return question if asks else None
