@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from command_kit import Cli
+from hang_guard import HANG_S
 from screen_kit import on_screen
 
+from caliban_provider.testing.exchange import Pause
 from caliban_provider_anthropic.testing import wire
 
 REPLY = """\
@@ -55,3 +57,15 @@ def test_a_conversation_with_tools_stands_in_the_scrollback_as_it_happened(cli: 
         assert shown.count(part) == 1
     assert "**" not in shown
     assert "print(" in shown
+
+
+def test_what_was_said_stays_when_a_person_leaves_in_the_midst_of_it(cli: Cli) -> None:
+    cli.script(wire.broken(wire.text("Only half of", " it"), after=4, end=Pause(HANG_S)))
+    with on_screen(cli, columns=70, rows=24) as screen:
+        screen.wait("/work")
+        screen.type("say it")
+        screen.press("enter")
+        screen.wait("Only half of")
+        screen.press("ctrl+d")
+        screen.ended()
+        assert "Only half of" in screen.text

@@ -326,7 +326,7 @@ class Talk:
                 result = submission.result
         finally:
             self._in_prompt = False
-            self._stage.view = ended(self._stage.view)
+            self._stage.settle()
             self._return_steering()
         if result is not None:
             self._show(end_block(result, time.monotonic() - now, result_advice(result) or ""))
