@@ -57,8 +57,9 @@ class TerminalDriver:
 
     `run` reads keys until the person leaves; `converse` holds one conversation and says what is wanted next.
     `desk` is the approver of its sessions, `report` takes notices. `is_shown` once it can be typed into,
-    `is_gone` once the terminal is given back, with `farewell` as its last line. `status` stands in the status
-    line while there is no conversation. With `shows_faults` a fault of ours ends the program.
+    `left` once the person wants to leave, `is_gone` once the terminal is given back, with `farewell` as its
+    last line. `status` stands in the status line while there is no conversation. With `shows_faults` a fault
+    of ours ends the program.
     """
 
     def __init__(self, tty: Tty, env: Mapping[str, str] | None = None) -> None:
@@ -72,7 +73,7 @@ class TerminalDriver:
         self._stage = Stage(tty, InlinePainter(DARK), self._ui, self.leave)
         self._talk: Talk | None = None
         self._tasks: TaskGroup | None = None
-        self._left = False
+        self.left = anyio.Event()
         self._waits: anyio.Event | None = None
         self._has_focus = True
         self._asks = False
@@ -116,7 +117,7 @@ class TerminalDriver:
     @property
     def has_left(self) -> bool:
         """Whether the person wants to leave."""
-        return self._left
+        return self.left.is_set()
 
     @property
     def stage(self) -> Stage:
@@ -146,7 +147,7 @@ class TerminalDriver:
 
         `tasks` holds what a conversation does beside its prompts.
         """
-        if self._left:
+        if self.has_left:
             return None
         self._talk = Talk(host, self._stage, self.lines, self, tasks)
         self.desk.host = host.desk
@@ -183,7 +184,7 @@ class TerminalDriver:
 
     def leave(self) -> None:
         """End it: the prompt at work is interrupted, the screen closes."""
-        self._left = True
+        self.left.set()
         self.lines.wake()
         if self._waits is not None:
             self._waits.set()
