@@ -356,7 +356,7 @@ class TerminalDriver:
 
     def _clear_or_quit(self) -> None:
         if self._editor.text:
-            self._editor.clear()
+            self._editor.take()
         elif self._talk is not None and self._talk.is_at_work:
             self._talk.interrupt()
         elif self._twice("quit", "ctrl+c again leaves"):
