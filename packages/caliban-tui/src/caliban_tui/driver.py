@@ -31,6 +31,7 @@ from caliban_tui.desk import ApprovalDesk
 from caliban_tui.drafting import Drafting, DraftScreen
 from caliban_tui.effects import OutsideWork, do_outside, show_in_editor
 from caliban_tui.errors import TerminalError, TerminalGone
+from caliban_tui.keys.table import KeyRow
 from caliban_tui.noteplace import ask_place
 from caliban_tui.notify import call
 from caliban_tui.paint.inline import InlinePainter
@@ -195,6 +196,11 @@ class TerminalDriver:
     def host(self) -> TerminalHost | None:
         """See `WindowScreen`."""
         return None if self._talk is None else self._talk.host
+
+    @property
+    def keys(self) -> tuple[KeyRow, ...]:
+        """See `WindowScreen`."""
+        return self._editor.keys.rows
 
     @property
     def is_at_work(self) -> bool:
