@@ -1,4 +1,4 @@
-"""Prompts from standard input: a text read to its end, or stream-json frames, which bring other things too."""
+"""Prompts from standard input: a text to its end, or stream-json frames, which bring more."""
 
 from __future__ import annotations
 

@@ -31,6 +31,7 @@ from caliban_tui.desk import ApprovalDesk
 from caliban_tui.drafting import Drafting, DraftScreen
 from caliban_tui.effects import OutsideWork, do_outside, show_in_editor
 from caliban_tui.errors import TerminalError, TerminalGone
+from caliban_tui.keys.table import KeyRow
 from caliban_tui.noteplace import ask_place
 from caliban_tui.notify import call
 from caliban_tui.paint.inline import InlinePainter
@@ -198,6 +199,11 @@ class TerminalDriver:
         return None if self._talk is None else self._talk.host
 
     @property
+    def keys(self) -> tuple[KeyRow, ...]:
+        """See `WindowScreen`."""
+        return self._editor.keys.rows
+
+    @property
     def is_at_work(self) -> bool:
         """See `WindowScreen`."""
         return self._talk is not None and self._talk.is_at_work
@@ -346,7 +352,7 @@ class TerminalDriver:
 
     def _clear_or_quit(self) -> None:
         if self._editor.text:
-            self._editor.clear()
+            self._editor.take()
         elif self._talk is not None and self._talk.is_at_work:
             self._talk.interrupt()
         elif self._twice("quit", "ctrl+c again leaves"):
