@@ -160,7 +160,7 @@ def test_a_plan_is_approved_with_edits_or_sent_back_with_words(cli: Cli) -> None
         screen.wait("what is to be different")
         screen.type("more of that")
         screen.press("enter")
-        screen.wait("# Second")
+        screen.wait("Second")
         screen.wait("then enter")
         screen.press("a")
         screen.wait("Carried out.")
