@@ -145,7 +145,10 @@ def test_a_one_shot_run_loads_no_validation_library_and_no_terminal_library(tmp_
         )  # fmt: skip
     assert (run.returncode, run.stdout.strip()) == (0, "answered"), report(run)
     assert sorted(imported(run) & set(NEVER_BEFORE_A_REQUEST)) == []
-    unasked = ("caliban_hooks", "caliban.compose.hooking", "caliban.cli.tables", "caliban.cli.help")
+    unasked = (
+        *("caliban_hooks", "caliban.compose.hooking", "caliban.cli.tables", "caliban.cli.help"),
+        *("caliban_commands", "caliban.slash", "caliban.compose.slash", "caliban.faces.local"),
+    )
     assert sorted(name for name in imported(run) if name.startswith(unasked)) == []
 
 

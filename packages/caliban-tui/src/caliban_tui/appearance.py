@@ -13,6 +13,7 @@ from caliban_commands.answer import UseScreen
 from caliban_common.errors import CalibanError
 from caliban_tui.caps import PUSH_KEYS, UNKNOWN, TerminalCaps, answered, queries, reflows
 from caliban_tui.editor import LineEditor
+from caliban_tui.keys.custom import own_rows
 from caliban_tui.look import NORMAL, DetailLevel, ImageProtocol, TranscriptLook
 from caliban_tui.options import PainterName, TerminalOptions
 from caliban_tui.paint.choose import painter_for
@@ -185,8 +186,6 @@ class Appearance:
 
     def _use_keys(self, options: TerminalOptions) -> None:
         """Bind a person's own keys; where they are none, the usual ones stay, and it is told."""
-        from caliban_tui.keys.custom import own_rows
-
         try:
             self._editor.use_keys(own_rows(options.keys))
         except CalibanError as error:

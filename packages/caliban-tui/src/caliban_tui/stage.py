@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
 import anyio
@@ -79,10 +79,8 @@ class Stage:
         """Stop painting and give the terminal back; what was said stays, `farewell` is the last line."""
         if not self._is_open:
             return
-        try:
+        with suppress(TerminalGone):
             self.tty.outlet.finish(LEAVE_S)
-        except TerminalGone:
-            pass
         self.paint()
         self._is_open = False
         try:
@@ -103,10 +101,11 @@ class Stage:
         try:
             self.tty.write(self.painter.leave())
             self.tty.leave()
-            yield
         except TerminalGone:
             self._gone()
-        else:
+        try:
+            yield
+        finally:
             self._come_back()
 
     def _come_back(self) -> None:
@@ -114,8 +113,7 @@ class Stage:
             self.open()
             self.paint()
         except TerminalGone:
-            self._is_open = False
-            self._gone()
+            self._end()
 
     def show(self, *blocks: TranscriptBlock) -> None:
         """Add finished blocks to the transcript."""
@@ -140,7 +138,7 @@ class Stage:
         self._due.set()
 
     def paint(self) -> None:
-        """Paint now."""
+        """Paint now; while the terminal has not taken the frame before, once it has."""
         if not self._is_open or not self._is_taken():
             return
         size = self.tty.size()
@@ -159,8 +157,7 @@ class Stage:
         try:
             self.tty.write(data)
         except TerminalGone:
-            self._is_open = False
-            self._gone()
+            self._end()
 
     def redraw(self) -> None:
         """Paint all that is live again."""
@@ -178,8 +175,7 @@ class Stage:
             try:
                 await self.tty.outlet.cleared()
             except TerminalGone:
-                self._is_open = False
-                self._gone()
+                self._end()
             await anyio.sleep(FRAME_S)
 
     def _is_taken(self) -> bool:
@@ -187,12 +183,15 @@ class Stage:
         try:
             self.tty.outlet.push()
         except TerminalGone:
-            self._is_open = False
-            self._gone()
+            self._end()
             return False
         if not self.tty.outlet.is_clear:
             self.changed()
         return self.tty.outlet.is_clear
+
+    def _end(self) -> None:
+        self._is_open = False
+        self._gone()
 
 
 def _size(block: TranscriptBlock) -> int:

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from caliban_tui.blocks import TranscriptBlock
 from caliban_tui.caps import PUSH_KEYS
 from caliban_tui.line import ScreenLine
-from caliban_tui.look import NORMAL
+from caliban_tui.look import NORMAL, TranscriptLook
 from caliban_tui.paint.delta import rewrite
 from caliban_tui.paint.inline import BEGIN, END, HIDE, SHOW, shown_part
 from caliban_tui.paint.pen import Pen
@@ -74,10 +76,7 @@ class FullPainter:
     def paint(self, frame: ScreenFrame, finished: Sequence[TranscriptBlock], size: ScreenSize) -> bytes:
         """See `Painter`."""
         self._blocks += finished
-        if frame.look != self._look:
-            self._look = frame.look
-            self._wrapped.clear()
-        self._fit_to(size)
+        self._fit_to(size, frame.look)
         lines, caret = shown_part(frame, size)
         self._height = size.rows - len(lines)
         seen = self._seen()
@@ -133,14 +132,15 @@ class FullPainter:
         """Follow the end again."""
         self._anchor = None
 
-    def _fit_to(self, size: ScreenSize) -> None:
-        if size.columns != self._size.columns:
+    def _fit_to(self, size: ScreenSize, look: TranscriptLook) -> None:
+        look = replace(look, images="")  # they would stay where they are while the rows move
+        if size.columns != self._size.columns or look != self._look:
             self._wrapped.clear()
             if self._anchor is not None:
                 self._anchor = self._anchor._replace(row=0)
         if size != self._size:
             self._rows = None
-        self._size = size
+        self._size, self._look = size, look
 
     def _seen(self) -> list[ScreenLine]:
         """The rows of the transcript that are on the screen, as many as there is room for."""

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Final
 
 from caliban_tui.blocks import TranscriptBlock
+from caliban_tui.images import GRAPHICS
 from caliban_tui.line import ScreenLine
 from caliban_tui.paint.delta import rewrite
 from caliban_tui.paint.pen import Pen
@@ -139,6 +140,9 @@ def shown_part(frame: ScreenFrame, size: ScreenSize) -> tuple[tuple[ScreenLine, 
 
 
 def _fits(line: ScreenLine, columns: int) -> bool:
+    """Whether a line takes one row and nothing but it; a picture reaches over the rows before it."""
+    if any(segment.style == GRAPHICS for segment in line):
+        return False
     return sum(most_cells(segment.text) for segment in line) <= columns
 
 
