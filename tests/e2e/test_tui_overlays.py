@@ -169,3 +169,15 @@ def test_all_of_the_transcript_opens_in_the_editor(cli: Cli) -> None:
         leave(screen)
     text = seen.read_text(encoding="utf-8")
     assert "hello" in text and "A fine answer." in text
+
+
+def test_a_choice_of_a_command_is_picked_from_a_list(cli: Cli) -> None:
+    with on_screen(cli) as screen:
+        screen.wait(" · ")
+        command(screen, "/effort")
+        screen.wait("type to search")
+        screen.type("low")
+        screen.wait(lambda: "> low" in screen.text and "high" not in screen.text)
+        screen.press("enter")
+        screen.wait("/effort low")
+        leave(screen)

@@ -246,3 +246,22 @@ def test_a_question_that_an_output_draws_takes_no_key(cli: Cli) -> None:
         assert "> go" in screen.text, "the output has not cleared the screen"
         screen.press("ctrl+c")
         leave(screen)
+
+
+def test_a_question_names_the_agent_whose_call_it_is(cli: Cli) -> None:
+    task = {"prompt": "do it", "description": "helper", "subagent_type": "general-purpose"}
+    cli.script(
+        wire.exchange(wire.tool_use("Agent", task)),
+        wire.exchange(bash("touch child")),
+        wire.exchange(wire.text("Child done.")),
+        wire.exchange(wire.text("All over.")),
+    )
+    with on_screen(cli, "--allow", "Agent") as screen:
+        begin(screen)
+        text = screen.wait("May Bash run?")
+        assert "(asked by " in text
+        screen.wait(READY)
+        screen.press("y")
+        screen.wait("All over.")
+        assert (cli.work / "child").exists()
+        leave(screen)
