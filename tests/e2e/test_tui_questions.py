@@ -265,3 +265,33 @@ def test_a_question_names_the_agent_whose_call_it_is(cli: Cli) -> None:
         screen.wait("All over.")
         assert (cli.work / "child").exists()
         leave(screen)
+
+
+def test_a_rule_for_the_session_holds_until_it_is_deleted(cli: Cli) -> None:
+    turns = [(wire.exchange(bash("touch one")), wire.exchange(wire.text(f"Done {n}."))) for n in range(3)]
+    cli.script(*(exchange for turn in turns for exchange in turn))
+    with on_screen(cli, rows=30) as screen:
+        begin(screen)
+        screen.wait(READY)
+        screen.press("Y")
+        screen.wait("kept in no file")
+        screen.press("down", "enter")
+        screen.wait("Done 0.")
+        begin(screen)
+        screen.wait("Done 1.")
+        screen.type("/permissions")
+        screen.wait("/permissions")
+        screen.press("enter")
+        screen.wait("> allow Bash:touch one  this session")
+        screen.press("d")
+        screen.wait("Delete allow Bash:touch one?")
+        screen.press("down", "enter")
+        screen.wait(lambda: "this session" not in screen.text)
+        screen.press("q")
+        screen.wait(lambda: "next mode" not in screen.text)
+        begin(screen)
+        screen.wait(READY)
+        screen.press("n")
+        screen.wait("Done 2.")
+        assert not (cli.work / ".caliban").exists()
+        leave(screen)
