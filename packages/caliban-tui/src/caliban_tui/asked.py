@@ -69,11 +69,15 @@ class AnswerOption(Struct, frozen=True, kw_only=True):
 
 
 class ChoiceQuestion(Tagged, frozen=True, kw_only=True, tag="choice"):
-    """Something to look at as a whole, `body`, and one of a few answers to it. `agent` is who asks."""
+    """Something to look at as a whole, and one of a few answers to it. `agent` is who asks.
+
+    What is looked at are the lines of `body`, whole, or words as `markdown`.
+    """
 
     title: str
     options: tuple[AnswerOption, ...]
     body: tuple[ScreenLine, ...] = ()
+    markdown: str = ""
     agent: str = ""
 
 

@@ -46,7 +46,7 @@ def plan_question(request: ApprovalRequest) -> ChoiceQuestion:
     return ChoiceQuestion(
         title="Carry this plan out?",
         agent=request.agent,
-        body=text_lines(plan if isinstance(plan, str) else ""),
+        markdown=visible(plan, tab="    ") if isinstance(plan, str) else "",
         options=(
             AnswerOption(key="y", value=YES, label="yes"),
             AnswerOption(key="a", value=KEEP_EDITS, label="yes, and edit files without asking"),
