@@ -234,6 +234,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban_sessions.store": "lists and removals are no part of a run",
     "caliban_skills.tool": "files of skills are looked at with the first call",
     "caliban_tools_builtin.catalog": "a tool's work is loaded with its first call",
+    "caliban_tools_builtin.shell.bash": "following what a command prints is for runs that a person watches",
     "caliban_tools_builtin.fs.read": "notebooks are taken apart where there is one",
     "caliban_tools_builtin.search.links": "ignore rules are read where a directory holds no listed file",
     "caliban_tools_builtin.search.scan": "the child loads what its query asks for",
