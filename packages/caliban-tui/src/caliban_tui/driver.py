@@ -22,8 +22,6 @@ from caliban_commands.answer import (
     UseScreen,
 )
 from caliban_common.errors import CalibanError
-from caliban_drive.notice import Notice
-from caliban_drive.result import PromptResult
 from caliban_tui.appearance import Appearance
 from caliban_tui.blocks import AnswerBlock, NoticeBlock, TranscriptBlock
 from caliban_tui.compose import overlay_room
@@ -48,6 +46,8 @@ from caliban_tui.waiting import WaitingLine, WaitingLines
 from caliban_tui.window import OverlayWindow
 
 if TYPE_CHECKING:
+    from caliban_drive.notice import Notice
+    from caliban_drive.result import PromptResult
     from caliban_tui.host import NotePlace, TerminalHost
 
 AGAIN_S: Final = 1.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import anyio
 import anyio.to_thread
@@ -28,8 +28,6 @@ from caliban_common.errors import CalibanError
 from caliban_common.event import AgentEvent
 from caliban_common.message import Message, TextBlock
 from caliban_common.text import one_line
-from caliban_drive.remedies import result_advice
-from caliban_drive.result import PromptResult
 from caliban_tui.blocks import AnswerBlock, NoticeBlock, PromptBlock, TranscriptBlock
 from caliban_tui.ends import end_block
 from caliban_tui.fold import fold
@@ -40,6 +38,9 @@ from caliban_tui.transcript import history_blocks
 from caliban_tui.view import RunningCall, begun, ended
 from caliban_tui.waiting import WaitingLine, WaitingLines
 from caliban_tui.words import attached_to
+
+if TYPE_CHECKING:
+    from caliban_drive.result import PromptResult
 
 SHELL_ID: Final = "typed"
 PROGRESS_CHARS: Final = 2000
@@ -334,6 +335,8 @@ class Talk:
             self._stage.settle()
             self._return_steering()
         if result is not None:
+            from caliban_drive.remedies import result_advice
+
             self._show(end_block(result, time.monotonic() - now, result_advice(result) or ""))
         self._screen.ended(result)
 

@@ -18,10 +18,9 @@ from caliban.early_signals import EarlySignals
 from caliban.errors import MissingKey
 from caliban.faces.aside import OutputAside
 from caliban.faces.cancel_target import alone
+from caliban.faces.endsignals import watch_ends
 from caliban_commands.answer import SwitchSession
 from caliban_common.errors import CalibanError
-from caliban_drive.notice import Notice
-from caliban_headless.signals import watch_signals
 from caliban_tui.boot import short_path
 from caliban_tui.driver import TerminalDriver
 from caliban_tui.status import StatusLine
@@ -76,7 +75,7 @@ class TerminalFace:
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(
-                    watch_signals, self._signalled, tasks.cancel_scope.cancel, self._signals.numbers
+                    watch_ends, self._signalled, tasks.cancel_scope.cancel, self._signals.numbers
                 )
                 tasks.start_soon(driver.run)
                 tasks.start_soon(aside.read)
@@ -91,6 +90,8 @@ class TerminalFace:
         return CANCELLED if self._is_signalled else self._code
 
     def _printed(self, line: str) -> None:
+        from caliban_drive.notice import Notice
+
         self._driver.report(Notice(subtype="printed", message=line))
 
     def _signalled(self) -> None:
