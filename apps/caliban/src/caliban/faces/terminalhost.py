@@ -56,6 +56,8 @@ class AppHost:
         self.draft_help: DraftHelp = draft_help(app, session.id)
         self.views: ViewHost = AppViews(app, session, self.cycle_mode)
         self._status = StatusKeeper(app, session, tasks, changed)
+        if app.servers is not None:
+            tasks.start_soon(self.commands.refresh)
 
     @property
     def options(self) -> TerminalOptions:

@@ -24,6 +24,8 @@ from caliban_skills.command import command_of
 
 LOOK_S: Final = 0.5
 """How often a menu makes the folders be looked at: a call looks at once."""
+SETTLE_S: Final = 10.0
+"""How long a call waits for servers that are not there yet."""
 MAX_DEPTH: Final = 4
 Stamps: TypeAlias = tuple[tuple[str, int, int], ...]
 
@@ -59,7 +61,13 @@ class FurtherRows:
         return self._rows
 
     async def ask(self) -> None:
-        """Ask connected servers for their prompts, where there are any and this build can."""
+        """Ask connected servers for their prompts."""
+        servers = self._app.servers
+        if servers is None:
+            return
+        await servers.fleet.settle(servers.fleet.servers, SETTLE_S)
+        from caliban.slash.serverprompts import server_rows
+
         prompts = await server_rows(self._app)
         if [row.name for row in prompts] != [row.name for row in self._prompts]:
             self._prompts = prompts
@@ -139,11 +147,6 @@ class FurtherRows:
         if words not in self._said:
             self._said.add(words)
             self._app.reporter(Notice(subtype="command_file", message=words))
-
-
-async def server_rows(app: App) -> tuple[SlashCommand, ...]:
-    """The prompts of servers as rows."""
-    return ()
 
 
 async def _submit(app: App, called: CalledCommand, context: SlashContext, arguments: str) -> CommandAnswer:
