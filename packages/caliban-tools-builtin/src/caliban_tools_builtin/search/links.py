@@ -11,8 +11,12 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from caliban_tools_builtin.search.engine import Query
+
+if TYPE_CHECKING:
+    from caliban_tools_builtin.search.scan import IgnoreRules
 
 MAX_SECONDS = 1.0
 MAX_ENTRIES = 20_000
@@ -29,6 +33,7 @@ def links(base: str, query: Query, fits: Callable[[str], object]) -> list[str]:
     large has been searched for files all the same.
     """
     found: list[str] = []
+    ignores = _Ignores(base, query)
     open_ones = deque([""])
     deadline = monotonic() + MAX_SECONDS
     looked_at = 0
@@ -41,7 +46,7 @@ def links(base: str, query: Query, fits: Callable[[str], object]) -> list[str]:
             continue
         looked_at += len(entries)
         is_first = here.count("/") == 1
-        if here and (is_first or len(entries) > MANY) and _is_ignored(base, here[:-1], query, directory=True):
+        if here and (is_first or len(entries) > MANY) and ignores.hide(here[:-1], directory=True):
             continue
         for entry in entries:
             if entry.is_file(follow_symlinks=False):  # nearly all: one question without a call of the system
@@ -59,12 +64,13 @@ def links(base: str, query: Query, fits: Callable[[str], object]) -> list[str]:
 
 def not_ignored(base: str, query: Query, found: Iterable[str], listed: Collection[str]) -> list[str]:
     """Those of the links that no ignore file hides; the directories of `listed` files are not hidden."""
+    ignores = _Ignores(base, query)
     live: set[str] = set()
     hidden: dict[str, bool] = {}
 
     def is_hidden(folder: str) -> bool:
         if folder not in hidden:
-            hidden[folder] = folder not in live and _is_ignored(base, folder, query, directory=True)
+            hidden[folder] = folder not in live and ignores.hide(folder, directory=True)
         return hidden[folder]
 
     kept = []
@@ -72,7 +78,7 @@ def not_ignored(base: str, query: Query, found: Iterable[str], listed: Collectio
         live = live or {path[:at] for path in listed for at in _slashes(path)}
         if any(is_hidden(path[:at]) for at in _slashes(path)):
             continue
-        if not _is_ignored(base, path, query, directory=False):
+        if not ignores.hide(path, directory=False):
             kept.append(path)
     return kept
 
@@ -103,13 +109,29 @@ def _real(base: str) -> str:
         return base
 
 
-def _is_ignored(base: str, path: str, query: Query, *, directory: bool) -> bool:
-    """Whether an ignore file of a directory between the outermost and `path` hides it."""
-    from caliban_tools_builtin.search.scan import ignore_rules, is_ignored
+class _Ignores:
+    """The ignore files of the directories from the outermost to those below `base`, each read once."""
 
-    root = _real(base)
-    whole = os.path.normpath(f"{root}/{path}")
-    above = [str(parent) for parent in reversed(Path(whole).parents)]
-    if not query.parents:
-        above = [folder for folder in above if folder == root or folder.startswith(root + "/")]
-    return is_ignored(whole, directory, tuple(ignore_rules(folder) for folder in above))
+    def __init__(self, base: str, query: Query) -> None:
+        self._root = _real(base)
+        self._parents = query.parents
+        self._rules: dict[str, IgnoreRules] = {}
+
+    def hide(self, path: str, *, directory: bool) -> bool:
+        """Whether one of them hides `path`."""
+        from caliban_tools_builtin.search.scan import is_ignored
+
+        whole = os.path.normpath(f"{self._root}/{path}")
+        above = [str(parent) for parent in reversed(Path(whole).parents)]
+        if not self._parents:
+            above = [
+                folder for folder in above if folder == self._root or folder.startswith(self._root + "/")
+            ]
+        return is_ignored(whole, directory, tuple(map(self._rules_of, above)))
+
+    def _rules_of(self, folder: str) -> IgnoreRules:
+        from caliban_tools_builtin.search.scan import ignore_rules
+
+        if folder not in self._rules:
+            self._rules[folder] = ignore_rules(folder)
+        return self._rules[folder]
