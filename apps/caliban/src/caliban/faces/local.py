@@ -108,9 +108,9 @@ def frame_commands(app: App, session: Session) -> Callable[[str], LocalCommand |
 async def _run(line: str, app: App, session: Session, registry: CommandRegistry) -> LocalOutput | Message:
     """Do what `line` calls. Raises `UnknownCommand` and what the command raises."""
     match = re.fullmatch(CALLED, line.strip())
-    if match is not None and (":" in match[1] or match[1].startswith(OF_SERVERS)):
-        if registry.find(match[1]) is None:
-            await registry.refresh()
+    name = "" if match is None else match[1]
+    if (":" in name or name.startswith(OF_SERVERS)) and registry.find(name) is None:
+        await registry.refresh()
     called = registry.called(line)
     if called is None:
         raise UnknownCommand(f"{one_line(line, max_chars=60)} calls no command")
