@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchkit import install, peers, report, servers, sessions, tree
+from benchkit import install, peers, report, servers, sessions, terminals, tree
 from benchkit.report import decoding
 from benchkit.rows import ROWS, Figures, Place, Row, make_place
 from benchkit.streams import WRITERS
@@ -26,7 +26,10 @@ CPU is user and system time, that of child processes included. Linux and macOS.
 The rows "decode NAME, bytes to message" need no server and no installed copy: one process of .venv reads one
 reply (thinking, text and tool calls in pieces of a few characters) from bytes in memory to the whole message,
 with what our provider runs and with the vendor's own client in turns, and gives MB and events of the wire per
-second of CPU. A vendor whose client is not installed there has our figures only. Try --only decode."""
+second of CPU. A vendor whose client is not installed there has our figures only. Try --only decode.
+
+The rows "screen, ..." are the terminal interface on a pseudo-terminal of 120 by 40 that answers queries,
+beside those of codex, claude and pi that are on PATH; they take minutes. Try --only "screen, " --runs 2."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -65,6 +68,7 @@ def every_row(deltas: int) -> dict[str, Row]:
             place.binaries / "python", "engine", "long"
         ),
     }
+    rows = {**rows, **terminals.rows()}
     return rows | {decoding(name): decode(name, deltas) for name in WRITERS}
 
 
@@ -120,6 +124,8 @@ def main(arguments: list[str]) -> int:
     found = {} if options.no_peers else peers.present()
     wanted = (options.only or "").lower()
     rows = {**every_row(options.deltas), **found}
+    if options.no_peers:
+        rows = {name: row for name, row in rows.items() if not name.startswith(peers.NAMES)}
     chosen = {name: row for name, row in rows.items() if wanted in name.lower()}
     if options.list:
         print("\n".join(chosen))

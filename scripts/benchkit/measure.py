@@ -29,6 +29,7 @@ class Request:
     first_byte_ns: int
     sent_ns: int
     request_bytes: int
+    begun_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

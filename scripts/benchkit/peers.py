@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from benchkit.measure import Run, run
 from benchkit.rows import Figures, Place, Row, loop_figures, start_figures, stream_figures
 
+NAMES = ("codex ", "claude ", "pi ")
+"""How the rows of peers begin."""
+
 CAMPAIGN = "figures of another campaign (2 cores, 2026-11-27, medians of 8 runs): ratios hold, values move"
 
 

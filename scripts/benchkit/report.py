@@ -74,7 +74,7 @@ def against(results: Results, row: str, figure: str) -> str:
     elif figure == "MB/s" and SPEEDUP not in results[row]:
         said.append("the SDK is absent")
     yardstick, most = YARDSTICKS.get(row, ("", 0.0))
-    for other in (yardstick, f"codex {row}", f"claude {row}"):
+    for other in (yardstick, f"codex {row}", f"claude {row}", f"pi {row}"):
         values = results.get(other, {}).get(figure)
         if values:
             ratio = median / statistics.median(values)

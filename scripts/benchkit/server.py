@@ -13,13 +13,22 @@ import sys
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from benchkit import wire
 
 PIECE_BYTES = 65_536
 THOUGHT_S = 0.2
 """How long a model thinks in the scenarios that end with `-later`."""
+
+PACES: Mapping[str, tuple[int, int]] = {
+    "fast": (10_000, 2_000),
+    "slow": (1_000, 100),
+    "lines": (4_000, 2_000),
+}
+"""Scenarios whose reply is sent at a pace: how many deltas, and how many of them in a second."""
+
+PACE_S = 0.01
 
 Reply = Callable[[int], bytes]
 """From the number of the request within its run, from 0, to the body of the answer."""
@@ -34,8 +43,8 @@ def replies(small_file: str) -> dict[str, Reply]:
     def always(body: bytes) -> Reply:
         return lambda number: body
 
-    def loop(turns: int, argument: str) -> Reply:
-        read = [wire.calls(("Read", {argument: small_file}), turn=turn) for turn in range(turns - 1)]
+    def loop(turns: int, argument: str, tool: str = "Read") -> Reply:
+        read = [wire.calls((tool, {argument: small_file}), turn=turn) for turn in range(turns - 1)]
         return lambda number: read[number] if number < turns - 1 else answer
 
     def search(tool: str, arguments: dict[str, object]) -> Reply:
@@ -53,6 +62,14 @@ def replies(small_file: str) -> dict[str, Reply]:
         "claude-loop20": loop(20, "file_path"),
         "responses-oneshot": always(wire.responses_text(*short)),
         "responses-stream": always(wire.responses_text(*long)),
+        "loop300": loop(300, "path"),
+        "claude-loop300": loop(300, "file_path"),
+        "pi-loop300": loop(300, "path", "read"),
+        **{name: always(wire.text(*wire.prose(deltas))) for name, (deltas, _) in PACES.items()},
+        **{
+            f"responses-{name}": always(wire.responses_text(*wire.prose(deltas)))
+            for name, (deltas, _) in PACES.items()
+        },
     }
 
 
@@ -97,12 +114,30 @@ class Server:
             body = self.replies[scenario.removesuffix("-later")](len(entries))
             if scenario.endswith("-later"):
                 time.sleep(THOUGHT_S)
-            entry = {"first_byte_ns": first_ns, "request_bytes": size, "sent_ns": 0}
+            entry = {"first_byte_ns": first_ns, "request_bytes": size, "begun_ns": 0, "sent_ns": 0}
             entries.append(entry)
-            view = memoryview(head(body, "text/event-stream") + body)
-            for start in range(0, len(view), PIECE_BYTES):
-                peer.sendall(view[start : start + PIECE_BYTES])
+            entry["begun_ns"] = time.monotonic_ns()
+            pace = PACES.get(scenario.removeprefix("responses-"))
+            if pace is None:
+                view = memoryview(head(body, "text/event-stream") + body)
+                for start in range(0, len(view), PIECE_BYTES):
+                    peer.sendall(view[start : start + PIECE_BYTES])
+            else:
+                peer.sendall(head(body, "text/event-stream"))
+                send_at_pace(peer, body, pace[1])
             entry["sent_ns"] = time.monotonic_ns()
+
+
+def send_at_pace(peer: socket.socket, body: bytes, a_second: int) -> None:
+    """Send the events of `body`, so many a second: a few of them every hundredth."""
+    events = body.split(b"\n\n")
+    few = max(round(a_second * PACE_S), 1)
+    begun_s = time.monotonic()
+    for number, start in enumerate(range(0, len(events), few), 1):
+        peer.sendall(
+            b"\n\n".join([*events[start : start + few], b""] if start + few < len(events) else events[start:])
+        )
+        time.sleep(max(begun_s + number * few / a_second - time.monotonic(), 0))
 
 
 def head(body: bytes, kind: str, *, status: str = "200 OK") -> bytes:

@@ -9,6 +9,7 @@ from typing import Any
 STREAM_BYTES = 200_000
 DELTA_BYTES = 4
 PARALLEL_CALLS = 8
+LAST_WORD = "qxfin"
 
 
 def sse(events: Iterable[tuple[str, dict[str, Any]]]) -> bytes:
@@ -61,6 +62,12 @@ def responses_text(*pieces: str) -> bytes:
             ("response.completed", {"response": done}),
         ]
     )
+
+
+def prose(deltas: int) -> list[str]:
+    """So many pieces of five characters, in paragraphs of eighty, and a last word that nothing else has."""
+    pieces = [f"w{number % 1000:03} " if number % 80 else "\n\n" for number in range(1, deltas)]
+    return [*pieces, LAST_WORD]
 
 
 def _block(index: int, start: dict[str, Any], deltas: Iterable[tuple[str, dict[str, Any]]]) -> bytes:

@@ -15,6 +15,8 @@ from screen_kit import Screen, on_screen
 
 from caliban_provider_anthropic.testing import wire
 
+LISTENS_LATER = "listens once you stop typing"
+
 
 def is_sane(screen: Screen) -> bool:
     """Whether the terminal has its modes again, and the last word on pastes and focus is off."""
@@ -131,7 +133,9 @@ def test_a_note_goes_into_the_file_of_the_project(cli: Cli) -> None:
         screen.type("# tabs are evil")
         screen.press("enter")
         screen.wait("Where does this note go?")
-        wait_until(lambda: (screen.press("p"), "noted in" in screen.text)[1])
+        screen.wait(lambda: LISTENS_LATER not in screen.text)
+        screen.press("p")
+        screen.wait("noted in")
         assert (cli.work / "AGENTS.md").read_text() == "# Rules\n- tabs are evil\n"
         screen.press("ctrl+d")
         assert screen.ended() == 0

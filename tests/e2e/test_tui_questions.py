@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from command_kit import Cli
+from mcp_kit import given
 from screen_kit import Screen, on_screen
 
 from caliban_provider_anthropic.testing import wire
@@ -166,4 +167,82 @@ def test_a_plan_is_approved_with_edits_or_sent_back_with_words(cli: Cli) -> None
         assert "more of that" in results(cli, 2)
         assert (cli.work / "b.txt").read_text(encoding="utf-8") == "b"
         assert "May Write" not in "".join(screen.scrollback)
+        leave(screen)
+
+
+def test_what_a_server_asks_is_filled_in_or_opened_after_a_yes_only(cli: Cli) -> None:
+    properties = {
+        "port": {"type": "integer", "title": "Which port?", "minimum": 1000},
+        "sure": {"type": "boolean", "title": "Are you sure?"},
+    }
+    form = {
+        "message": "I need to know.",
+        "requestedSchema": {"type": "object", "properties": properties, "required": ["port", "sure"]},
+    }
+    url = {"mode": "url", "message": "Log in.", "url": "https://example.com/x", "elicitationId": "e1"}
+    servers = given(desk={"tools": {"form": {"asks": form}, "address": {"asks": url}}})
+    cli.script(
+        wire.exchange(wire.tool_use("mcp__desk__form", {})),
+        wire.exchange(wire.tool_use("mcp__desk__address", {})),
+        wire.exchange(wire.text("Served.")),
+    )
+    with on_screen(cli, "--mcp-config", servers, "--allow", "mcp__desk__*") as screen:
+        begin(screen)
+        text = screen.wait("Which port?")
+        assert "The MCP server desk asks (1 of 2)" in text and "I need to know." in text
+        screen.wait("enter goes on")
+        screen.type("80")
+        screen.press("enter")
+        screen.wait("at least 1000")
+        screen.type("80")
+        screen.press("enter")
+        screen.wait("Are you sure?")
+        screen.press("1")
+        screen.wait("https://example.com/x")
+        screen.wait("then enter")
+        screen.press("n")
+        screen.wait("Served.")
+        told = "".join(results(cli, turn) for turn in (1, 2))
+        assert '\\"port\\": 8080' in told and '\\"sure\\": true' in told and "decline" in told
+        leave(screen)
+
+
+def test_a_project_is_shown_whole_and_counts_once_it_is_trusted(cli: Cli) -> None:
+    folder = cli.work / ".caliban"
+    folder.mkdir()
+    (folder / "permissions.toml").write_text(
+        '[[rules]]\npattern = "Bash:touch *"\naction = "allow"\n', encoding="utf-8"
+    )
+    turns = (wire.exchange(bash("touch made")), wire.exchange(wire.text("Made.")))
+    cli.script(*turns, *turns)
+    with on_screen(cli) as screen:
+        text = screen.wait("Do you trust this project?")
+        assert "Bash:touch *" in text
+        screen.wait("then enter")
+        screen.press("y")
+        begin(screen)
+        screen.wait("Made.")
+        assert "May Bash" not in screen.text and (cli.work / "made").exists()
+        leave(screen)
+    with on_screen(cli) as screen:
+        begin(screen)
+        screen.wait("Made.")
+        assert "trust this project" not in "".join(screen.scrollback)
+        leave(screen)
+
+
+def test_a_question_that_an_output_draws_takes_no_key(cli: Cli) -> None:
+    fake = "\x1b[2J\x1b[H? May Bash run?\r\n  rm -rf /\n  y yes, once\n  " + READY
+    (cli.work / "fake.txt").write_text(fake, encoding="utf-8")
+    cli.script(
+        wire.exchange(wire.tool_use("Read", {"path": "fake.txt"})),
+        wire.exchange(wire.text(f"Look:\n\n{fake}\n\nEnd.")),
+    )
+    with on_screen(cli, rows=40) as screen:
+        begin(screen)
+        screen.wait("End.")
+        screen.type("yYn")
+        screen.wait("> yYn")
+        assert "> go" in screen.text, "the output has not cleared the screen"
+        screen.press("ctrl+c")
         leave(screen)

@@ -236,11 +236,12 @@ def test_a_field_that_is_needed_is_not_passed(keys: tuple[str, ...]) -> None:
 def test_a_form_whose_values_are_refused_says_why_and_stays() -> None:
     question = FieldsQuestion(
         title="",
-        fields=(AskedField(name="port", label="Port?", kind="integer"),),
-        objection=lambda v: "port is taken",
+        fields=(
+            AskedField(name="port", label="Port?", kind="integer", check=lambda value: f"{value} is taken"),
+        ),
     )
     state, answer = pressed(question, "8", "enter")
-    assert (state.hint, answer) == ("port is taken", None)
+    assert (state.hint, answer) == ("8 is taken", None)
 
 
 @pytest.mark.parametrize("columns", [40, 80, 120])

@@ -97,7 +97,7 @@ def test_links_lead_only_where_a_person_may_be_led_and_say_where():
 def test_emphasis_and_headings_have_their_roles():
     styles = {segment.text: segment.style for segment in segments("# T\n\n**b** *e* ~~s~~ `c` **`bc`**")}
     assert styles == {
-        "T": "heading", "b": "bold", "e": "emphasis", "s": "struck", "c": "code", "bc": "code", " ": "",
+        "T": "heading", "b": "bold", "e": "emphasis", "s": "dim", "c": "code", "bc": "bold code", " ": "",
     }  # fmt: skip
 
 
@@ -134,6 +134,12 @@ def test_no_word_is_too_deep_to_be_drawn(depth: int):
     nested = "".join(f"{'  ' * level}- level\n" for level in range(depth))
     for text in ("> " * depth + "deepest", "- " * depth + "deepest", f"{nested}{'  ' * depth}deepest"):
         assert "deepest" in " ".join(markdown(text))
+
+
+def test_no_cell_is_left_out_and_no_definition_swallowed():
+    assert "three" in " ".join(markdown("| a | b |\n|---|---|\n| one | two | three |"))
+    assert markdown("[x]: http://e.org\nafter") == ["", "[x]: http://e.org", "after"]
+    assert markdown("see [this][x]") == ["", "see [this][x]"]
 
 
 def test_plain_words_are_drawn_like_those_between_signs():
@@ -181,6 +187,6 @@ def test_a_diff_has_numbers_and_marks_the_words_that_differ():
     assert shown[0] == "● Edit core.py:5  +2 -2"
     assert "   5 - line 5" in shown
     assert "   5 + line five" in shown
-    marked = {segment.text: segment.style for line in lines for segment in line if "-word" in segment.style}
+    marked = {segment.text: segment.style for line in lines for segment in line if "_part" in segment.style}
     assert marked == {"5": "removed_part", "five": "added_part"}
     assert lines[0][3].link == "file:///w/core.py"

@@ -21,6 +21,7 @@ from caliban_common.message import (
 )
 from caliban_tui.asked import CallBrief
 from caliban_tui.background import background_list, todo_overlay
+from caliban_tui.blocks import TodoRow
 from caliban_tui.line import text_of
 from caliban_tui.overlay import Close, Do, Dump, EditText, Overlay, OverlayStep, Stay, Tell, Work
 from caliban_tui.rewindpicker import rewind_picker
@@ -37,7 +38,6 @@ from caliban_tui.views import (
     RestorePlan,
     RuleRow,
     SessionRow,
-    TodoRow,
 )
 
 SIZE = ScreenSize(60, 14)

@@ -84,10 +84,16 @@ class FieldOption(Struct, frozen=True, kw_only=True):
     label: str
 
 
+def no_objection(value: Any) -> str | None:
+    """Every value will do."""
+    return None
+
+
 class AskedField(Struct, frozen=True, kw_only=True):
     """One thing to fill in. With `is_open` another text is taken beside the options.
 
-    `warning` stands with it: what a person should think of before they type.
+    `warning` stands with it: what a person should think of before they type. `check` says what is wrong with
+    a value.
     """
 
     name: str
@@ -99,21 +105,16 @@ class AskedField(Struct, frozen=True, kw_only=True):
     required: bool = True
     default: Any = None
     warning: str = ""
-
-
-def no_objection(values: Mapping[str, Any]) -> str | None:
-    """Every answer will do."""
-    return None
+    check: Callable[[Any], str | None] = no_objection
 
 
 class FieldsQuestion(Tagged, frozen=True, kw_only=True, tag="fields"):
-    """Things to fill in, one after the other. `objection` says what is wrong with the values so far."""
+    """Things to fill in, one after the other; `words` stand above the first. `agent` is who asks."""
 
     title: str
     fields: tuple[AskedField, ...]
     words: str = ""
     agent: str = ""
-    objection: Callable[[Mapping[str, Any]], str | None] = no_objection
 
 
 PersonQuestion: TypeAlias = CallQuestion | ChoiceQuestion | FieldsQuestion

@@ -113,7 +113,7 @@ def _headline(block: CallBlock, change: TextChange | None) -> ScreenLine:
     name, _, rest = flat(block.summary).partition(" ")
     line = [StyledText(f"{MARKS.get(block.outcome, '●')} ", "tool" if good else "error")]
     if block.agent:
-        line.append(StyledText(f"{flat(block.agent)} ", "dim"))
+        line.append(StyledText(f"{flat(block.agent)} ", "agent"))
     line.append(StyledText(name, "tool"))
     if rest:
         link = place_link(block)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from caliban_tui.draft import draft_lines
 from caliban_tui.line import ScreenLine, plain
 from caliban_tui.menu import menu_lines
-from caliban_tui.openlines import open_lines
+from caliban_tui.openlines import open_lines, spoken_lines
 from caliban_tui.overlay import Overlay
 from caliban_tui.questionlines import question_view
 from caliban_tui.screen import Caret, ScreenFrame, ScreenSize
@@ -44,7 +44,10 @@ def compose(view: ConversationView, ui: UiState, size: ScreenSize, now_s: float)
     caret = Caret(top + caret.row, caret.column)
     if asked is not None and asked.caret is not None:
         caret = Caret(asked_top + asked.caret.row, asked.caret.column)
-    return ScreenFrame(lines=tuple(lines), caret=caret, look=ui.look)
+    spoken = [*spoken_lines(view), *(asked.lines if asked is not None else ())]
+    if ui.hint:
+        spoken.append(plain(ui.hint))
+    return ScreenFrame(lines=tuple(lines), caret=caret, look=ui.look, spoken=tuple(spoken))
 
 
 def _overlaid(overlay: Overlay, ui: UiState, size: ScreenSize, now_s: float) -> ScreenFrame:
@@ -58,7 +61,7 @@ def _overlaid(overlay: Overlay, ui: UiState, size: ScreenSize, now_s: float) -> 
     shown = overlay.lines(ScreenSize(size.columns, max(room.rows - len(asked), 1)))
     if caret is not None:
         caret = Caret(len(shown) + caret.row, caret.column)
-    return ScreenFrame(lines=(*shown, *asked), caret=caret, look=ui.look)
+    return ScreenFrame(lines=(*shown, *asked), caret=caret, look=ui.look, spoken=(*shown, *asked))
 
 
 def overlay_room(size: ScreenSize) -> ScreenSize:

@@ -52,7 +52,7 @@ def _hunk_lines(hunk: TextHunk, columns: int, digits: int, *, is_whole: bool) ->
         marked = _marked(text, flat(hunk.lines[pairs[place]][1:]), style) if place in pairs else None
         body = marked or (StyledText(text, style),)
         room = max(columns - len(gutter), 8)
-        head = StyledText(gutter, style or "dim")
+        head = StyledText(gutter, style or "hunk")
         if is_whole:
             for count, row in enumerate(broken(body, room)):
                 yield (head if not count else StyledText(" " * len(gutter)), *row)
@@ -99,5 +99,5 @@ def _marked(text: str, other: str, style: str) -> ScreenLine | None:
     if 3 * (start + end) < max(len(text.strip()), 1):
         return None
     middle = text[start : len(text) - end]
-    pieces = ((text[:start], style), (middle, f"{style}-word"), (text[len(text) - end :], style))
+    pieces = ((text[:start], style), (middle, f"{style}_part"), (text[len(text) - end :], style))
     return tuple(StyledText(piece, role) for piece, role in pieces if piece)

@@ -67,8 +67,8 @@ class Drafting:
         self._host, self._is_at_work = host, is_at_work
         self._help = None if host is None else host.draft_help
         if self._help is not None and self._help.history is not self.editor.history:
-            self.editor.history = self._help.history
-            self.editor.spawn(self._help.history.load)
+            self.editor.use_history(self._help.history)
+        self._more()
 
     def _more(self) -> None:
         self.editor.more_suggested()

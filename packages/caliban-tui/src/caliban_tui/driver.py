@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -15,8 +15,6 @@ from caliban_commands.answer import (
     AnswerPart,
     ClearTranscript,
     CommandEffect,
-    CopyText,
-    EditFile,
     OpenView,
     ShownChoice,
     ShownText,
@@ -31,7 +29,7 @@ from caliban_tui.blocks import AnswerBlock, NoticeBlock, TranscriptBlock
 from caliban_tui.compose import overlay_room
 from caliban_tui.desk import ApprovalDesk
 from caliban_tui.drafting import Drafting, DraftScreen
-from caliban_tui.effects import OutsideWork, copy_text, edit_file, show_in_editor
+from caliban_tui.effects import OutsideWork, do_outside, show_in_editor
 from caliban_tui.errors import TerminalError, TerminalGone
 from caliban_tui.noteplace import ask_place
 from caliban_tui.notify import call
@@ -63,7 +61,7 @@ class TerminalDriver:
     line while there is no conversation. With `shows_faults` a fault of ours ends the program.
     """
 
-    def __init__(self, tty: Tty) -> None:
+    def __init__(self, tty: Tty, env: Mapping[str, str] | None = None) -> None:
         self.desk: ApprovalDesk = ApprovalDesk(self._question_changed)
         self.is_shown = anyio.Event()
         self.is_gone = anyio.Event()
@@ -81,6 +79,7 @@ class TerminalDriver:
         self._hint = ""
         self._pressed: tuple[str, float] = ("", 0.0)
         self._began_s = time.monotonic()
+        self._window = OverlayWindow(self)
         self._drafting = Drafting(
             {
                 "send": self._submit,
@@ -93,9 +92,10 @@ class TerminalDriver:
                 "suspend": suspend,
                 "take_back": self._take_back,
                 "viewer": partial(self._open_view, "transcript"),
-                "page_up": partial(self._open_view, "transcript"),
+                "page_up": self._page_up,
+                "page_down": self._page_down,
                 "background": partial(self._open_view, "tasks"),
-                "todos": self._open_todos,
+                "todos": self._window.open_todos,
                 "help": partial(self._open_view, "help"),
                 "detail": self._next_detail,
             },
@@ -109,8 +109,9 @@ class TerminalDriver:
             EditorOptions(read_fd=tty.read_fd),
         )
         self._editor = self._drafting.editor
-        self._window = OverlayWindow(self)
-        self._appearance = Appearance(self._stage, self._editor, say=self._say, complain=self.complain)
+        self._appearance = Appearance(
+            self._stage, self._editor, env or {}, say=self._say, complain=self.complain
+        )
 
     @property
     def has_left(self) -> bool:
@@ -125,7 +126,7 @@ class TerminalDriver:
     async def run(self) -> None:
         """Show the screen and read keys until `leave`. Raises `TerminalGone`."""
         self._stage.open()
-        self._stage.paint()
+        self._appearance.begin()
         try:
             async with anyio.create_task_group() as tasks:
                 self._tasks = tasks
@@ -168,7 +169,7 @@ class TerminalDriver:
 
     def welcome(self, markdown: str) -> None:
         """Words for a person who cannot begin yet."""
-        self._stage.show(AnswerBlock(line="", parts=(ShownText(markdown=markdown),)))
+        self.show(AnswerBlock(line="", parts=(ShownText(markdown=markdown),)))
 
     async def wait_for_line(self) -> None:
         """Until something is typed and sent, or the person leaves; an empty line counts, and is taken."""
@@ -242,30 +243,23 @@ class TerminalDriver:
         match effect:
             case OpenView():
                 self._window.open(effect, parts)
-            case CopyText():
-                self._say(await copy_text(effect.text, self._outside()))
-            case EditFile():
-                await edit_file(effect.path, self._outside())
             case ClearTranscript():
                 self._stage.clear()
             case UseScreen():
                 self._appearance.change(effect)
             case _:
-                raise TerminalError(f"the terminal interface has no {effect.type}")
+                self._say(await do_outside(effect, self._outside()))
 
     def _outside(self) -> OutsideWork:
         """Programs beside the conversation. Raises `TerminalError` where there is none."""
-        host = self.host
-        if host is None:
+        if self.host is None:
             raise TerminalError("nothing is open yet that could run programs")
         return OutsideWork(
-            programs=host.draft_help.programs, given_over=self._given_over, send=self._stage.send
+            programs=self.host.draft_help.programs,
+            stop_reading=self._editor.stop_reading,
+            pause=self._stage.paused,
+            send=self._stage.send,
         )
-
-    @contextmanager
-    def _given_over(self) -> Iterator[None]:
-        with self._editor.stop_reading(), self._stage.paused():
-            yield
 
     async def choose_note_place(self, places: tuple[NotePlace, ...], note: str) -> NotePlace | None:
         """See `TalkScreen`."""
@@ -273,8 +267,8 @@ class TerminalDriver:
 
     def ended(self, result: PromptResult | None) -> None:
         """See `TalkScreen`."""
-        words = "the prompt is answered" if result is None or not result.is_error else "the prompt has failed"
-        self._call(words)
+        has_failed = result is not None and result.is_error
+        self._call("the prompt has failed" if has_failed else "the prompt is answered")
 
     def give_back(self, lines: tuple[WaitingLine, ...]) -> None:
         """See `TalkScreen`."""
@@ -288,10 +282,6 @@ class TerminalDriver:
         """Let a person who looks elsewhere know."""
         if not self._has_focus:
             self._stage.send(call(words, self._appearance.options.notify))
-
-    def focus(self, has_focus: bool) -> None:
-        """The terminal says whether a person looks at it."""
-        self._has_focus = has_focus
 
     def _ui(self) -> UiState:
         """The state of the keyboard, for a frame."""
@@ -307,13 +297,10 @@ class TerminalDriver:
             hint=self._hint,
             look=self._appearance.look,
             overlay=self._window.overlay,
-            tick=0
-            if self._appearance.options.reduces_motion
-            else int((time.monotonic() - self._began_s) / 0.25),
+            tick=0 if self._stage.is_still else int((time.monotonic() - self._began_s) / 0.25),
         )
 
     def _say(self, words: str) -> None:
-        """Words for a moment."""
         self._hint = words
         self._stage.changed()
 
@@ -333,7 +320,9 @@ class TerminalDriver:
     def _answered(self, data: bytes) -> None:
         """The terminal says something of itself."""
         if data in (b"\x1b[I", b"\x1b[O"):
-            self.focus(data == b"\x1b[I")
+            self._has_focus = data == b"\x1b[I"
+        else:
+            self._appearance.answered(data)
 
     def _submit(self) -> None:
         self._send(self._editor.take(), steers=True)
@@ -368,9 +357,6 @@ class TerminalDriver:
         else:
             self._hint = "nothing is open yet whose mode could change"
 
-    def _open_todos(self) -> None:
-        self._window.open_todos()
-
     def _next_detail(self) -> None:
         self._appearance.next_detail()
 
@@ -379,6 +365,13 @@ class TerminalDriver:
             self._say("nothing is open yet")
         else:
             self._window.open(OpenView(view=view))
+
+    def _page_up(self) -> None:
+        if not self._appearance.scroll(-1):
+            self._open_view("transcript")
+
+    def _page_down(self) -> None:
+        self._appearance.scroll(1)
 
     def _take_back(self) -> None:
         """Put what was queued last back into the draft."""

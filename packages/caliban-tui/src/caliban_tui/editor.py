@@ -43,7 +43,7 @@ class LineEditor:
     `actions` do what the table says and the editor cannot: rows for anything else are not bound. `draw` is
     called when something has changed. `intercept` is asked first for every key by its name (`KeyStroke`):
     true means that an overlay or a question has taken it; during a call with `paste`, `pasted` is what was
-    pasted. The `history` can be set anew.
+    pasted.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class LineEditor:
         self._given = dict(actions)
         self._acts: dict[Action, Callable[[], bool | None]] = {**actions, **self._own_actions()}
         self._chord: tuple[str, ...] = ()
-        self._before = self._was = ("", 0)
+        self._was = ("", 0)
         self._input, self._app = self._made(options)
         self.use_keys(options.rows)
         self.use_vim(options.vim)
@@ -109,7 +109,6 @@ class LineEditor:
             self.spawn(lambda: self.history.keep(entry))
         self._recall.stop()
         self._menu.drop()
-        self._before = ("", 0)
         self._buffer.reset()
         return text
 
@@ -131,6 +130,19 @@ class LineEditor:
         """A suggester knows more than it did."""
         self._menu.update(self.text, self.cursor)
         self._draw()
+
+    def use_history(self, history: PromptHistory) -> None:
+        """Walk and search another history; what was typed before goes into it."""
+        begun, self.history = self.history, history
+
+        async def load() -> None:
+            await history.load()
+            for text in begun.typed:
+                entry = history.add(text)
+                if entry is not None:
+                    await history.keep(entry)
+
+        self.spawn(load)
 
     def use_keys(self, rows: tuple[KeyRow, ...]) -> None:
         """Take another table of keys."""
@@ -214,7 +226,7 @@ class LineEditor:
         from caliban_tui.live import LiveRenderer
 
         terminal = TerminalInput(options.read_fd, KeyFilter(self._ports.answer), unread=options.unread)
-        draft = DraftBuffer(self._recalled, changed=self._changed, moved=self._moved)
+        draft = DraftBuffer(self._recalled, self._pastes, changed=self._changed)
         app, self._keys = line_application(terminal, draft, self._take, self._taken)
         app.renderer = LiveRenderer(self._draw)
         return terminal, app
@@ -366,11 +378,14 @@ class LineEditor:
     def _with_programs(
         self, chore: Callable[[DraftText, EditorPorts, TerminalPrograms], Awaitable[None]]
     ) -> None:
-        programs = self._ports.programs()
-        if programs is None:
-            self._ports.say("no other program can be started yet")
-        else:
-            self.spawn(lambda: chore(self, self._ports, programs))
+        async def work() -> None:
+            programs = self._ports.programs()
+            if programs is None:
+                self._ports.say("other programs can be started once all is open; press it again then")
+            else:
+                await chore(self, self._ports, programs)
+
+        self.spawn(work)
 
     def _is_typing(self) -> bool:
         from caliban_tui.keys.vim import is_typing
@@ -378,20 +393,5 @@ class LineEditor:
         return is_typing(self._app)
 
     def _changed(self) -> None:
-        text, cursor = self._buffer.text, self._buffer.cursor_position
-        if not self._recall.is_at(text):
+        if not self._recall.is_at(self.text):
             self._recall.stop()
-        mended = self._pastes.mended(self._before[0], text, cursor)
-        self._before = (text, cursor)
-        if mended is not None:
-            from prompt_toolkit.document import Document
-
-            self._before = mended
-            self._buffer.document = Document(*mended)
-
-    def _moved(self) -> None:
-        place = self._buffer.cursor_position
-        outside = self._pastes.outside(self._buffer.text, place, self._before[1])
-        self._before = (self._before[0], outside)
-        if outside != place:
-            self._buffer.cursor_position = outside

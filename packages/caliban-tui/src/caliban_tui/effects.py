@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 import anyio.to_thread
 from msgspec import Struct
 
+from caliban_commands.answer import CommandEffect, CopyText, EditFile
 from caliban_common.errors import CalibanError
 from caliban_tui.clipboard import Clipboard, osc52
 from caliban_tui.errors import EditorFailed, TerminalError
@@ -16,11 +17,33 @@ from caliban_tui.ports import TerminalPrograms
 
 
 class OutsideWork(Struct, frozen=True, kw_only=True):
-    """What runs programs, leaves the terminal to them for the length of a block, and sends bytes to it."""
+    """What runs programs, and sends bytes to the terminal.
+
+    `stop_reading` and `pause` leave its keys and its screen to somebody else for the length of a block.
+    """
 
     programs: TerminalPrograms
-    given_over: Callable[[], AbstractContextManager[None]]
+    stop_reading: Callable[[], AbstractContextManager[None]]
+    pause: Callable[[], AbstractContextManager[None]]
     send: Callable[[bytes], None]
+
+    @contextmanager
+    def given_over(self) -> Iterator[None]:
+        """Leave the whole terminal to a program for the length of the block."""
+        with self.stop_reading(), self.pause():
+            yield
+
+
+async def do_outside(effect: CommandEffect, outside: OutsideWork) -> str:
+    """Do what takes a program or the clipboard; what to say of it. Raises `TerminalError`."""
+    match effect:
+        case CopyText():
+            return await copy_text(effect.text, outside)
+        case EditFile():
+            await edit_file(effect.path, outside)
+            return ""
+        case _:
+            raise TerminalError(f"the terminal interface has no {effect.type}")
 
 
 async def copy_text(text: str, outside: OutsideWork) -> str:

@@ -192,7 +192,8 @@ class FileSuggester:
             self._wanted.set()
         named = self._resource_names(query)
         files = [name for name in self._best if query == self._asked or fit(query, name) != NO_FIT]
-        items = tuple(_file(name) for name in [*named, *files][:LISTED])
+        names = [*named, *files] if ":" in query else [*files, *named]
+        items = tuple(_file(name) for name in names[:LISTED])
         if not items:
             return None
         hint = "looking for more" if self._is_at_work else ""

@@ -127,24 +127,15 @@ def _filled(
     question: OpenQuestion, asked: FieldsQuestion, value: Any
 ) -> tuple[OpenQuestion, QuestionOutcome]:
     field = asked.fields[question.number]
-    values = {**question.values, field.name: value}
-    wrong = asked.objection({field.name: value})
-    if wrong is not None and _is_about(wrong, field):
+    wrong = field.check(value)
+    if wrong is not None:
         return replace(question, hint=wrong, engaged=True), None
-    return _onward(replace(question, values=values), asked)
-
-
-def _is_about(wrong: str, field: AskedField) -> bool:
-    """An objection names its field first; one to a field that comes later is no matter yet."""
-    return wrong.partition(" ")[0] == field.name or wrong.startswith(field.name)
+    return _onward(replace(question, values={**question.values, field.name: value}), asked)
 
 
 def _onward(question: OpenQuestion, asked: FieldsQuestion) -> tuple[OpenQuestion, QuestionOutcome]:
     if question.number + 1 < len(asked.fields):
         return _at(question, asked, question.number + 1), None
-    wrong = asked.objection(question.values)
-    if wrong is not None:
-        return replace(question, hint=wrong, engaged=True), None
     return question, FieldsAnswer(values=question.values)
 
 

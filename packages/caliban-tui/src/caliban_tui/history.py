@@ -154,6 +154,11 @@ class PromptHistory:
         known = {"session": self._session, "project": self._project, "all": self._all or self._project}[scope]
         return newest_first([*known, *self._mine])[::-1]
 
+    @property
+    def typed(self) -> tuple[str, ...]:
+        """What was added by this process, oldest first."""
+        return tuple(self._mine)
+
     def is_loaded(self, scope: HistoryScope) -> bool:
         """Whether `entries` of a scope are all that there are."""
         return scope != "all" or self._all is not None or self._file is None
@@ -203,8 +208,8 @@ class PromptRecall:
 
     @property
     def is_walking(self) -> bool:
-        """Whether the walk has begun."""
-        return self._draft is not None
+        """Whether the walk has left the draft it began with."""
+        return self._draft is not None and self._place < len(self._entries)
 
     def begin(self, entries: Sequence[str], draft: str) -> None:
         """Stand behind the newest of `entries`."""

@@ -78,23 +78,24 @@ def image_lines(image: ImageBlock, columns: int, look: TranscriptLook) -> Iterat
         facts.append(f"{len(image.data) * 3 // 4 / 1000:,.0f} KB")
     elif image.url is not None:
         facts.append(image.url)
+    picture = ""
     if look.images == "sixel":
         facts.append("sixel is not drawn here")
     elif look.images and size is not None and look.detail != "brief":
-        yield from drawn(image.data or "", size, columns, look.images)
-    yield plain(flat(f"  [image: {', '.join(facts)}]"), "dim")
+        across, down = cells_of(size, columns)
+        picture = drawn(image.data or "", across, down, look.images)
+        if picture:
+            yield from ((),) * down
+    words = plain(flat(f"  [image: {', '.join(facts)}]"), "dim")
+    yield (StyledText("", GRAPHICS, picture), *words) if picture else words
 
 
-def drawn(data: str, size: PictureSize, columns: int, protocol: ImageProtocol) -> Iterator[ScreenLine]:
-    """Rows for a picture, and on the last of them what draws it over all of them."""
-    if protocol not in ("kitty", "iterm2") or len(data) > MAX_DATA_CHARS or not _is_base64(data):
-        return
-    across, down = cells_of(size, columns)
-    for _ in range(down - 1):
-        yield ()
-    up = f"\x1b[{down - 1}A" if down > 1 else ""
+def drawn(data: str, across: int, down: int, protocol: ImageProtocol) -> str:
+    """What draws a picture over the `down` rows above the cursor, which stays; empty where it cannot be."""
+    if len(data) > MAX_DATA_CHARS or not _is_base64(data):
+        return ""
     payload = _kitty(data, across, down) if protocol == "kitty" else _iterm2(data, across, down)
-    yield (StyledText("", GRAPHICS, f"\x1b7{up}{payload}\x1b8"),)
+    return f"\x1b7\x1b[{down}A{payload}\x1b8"
 
 
 def cells_of(size: PictureSize, columns: int) -> tuple[int, int]:
@@ -107,7 +108,7 @@ def cells_of(size: PictureSize, columns: int) -> tuple[int, int]:
 
 
 def _is_base64(data: str) -> bool:
-    return data.isascii() and not set(data[:CHUNK_CHARS]) - _BASE64 and not data.strip(_SIGNS)
+    return data.isascii() and not data.strip(_SIGNS)
 
 
 def _kitty(data: str, across: int, down: int) -> str:
@@ -128,4 +129,3 @@ def _iterm2(data: str, across: int, down: int) -> str:
 
 
 _SIGNS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
-_BASE64: Final = frozenset(_SIGNS)

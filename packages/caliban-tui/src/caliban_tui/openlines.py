@@ -36,13 +36,23 @@ def open_lines(view: ConversationView, size: ScreenSize, now_s: float) -> list[S
     return [*above[-max(room - len(below), 0) :], *below] if room > len(below) else below[:room]
 
 
+def spoken_lines(view: ConversationView) -> list[ScreenLine]:
+    """What is at work, in words that stay the same while it is: for screen readers."""
+    lines: list[ScreenLine] = []
+    for call in view.calls:
+        if call.state != "written":
+            waits = " waits for your answer" if call.state == "waiting" else ""
+            lines.append(plain(f"working: {flat(call.summary)}{waits}"))
+    return lines
+
+
 def _said(view: ConversationView, size: ScreenSize, room: int, now_s: float) -> Iterator[ScreenLine]:
     """What the model says or thinks now."""
     if view.thinking.tail:
         took = seconds(max(now_s - view.thinking.since_s, 0.0))
-        yield cut(plain(f"thinking {took}", "dim"), size.columns)
+        yield cut(plain(f"thinking {took}", "reasoning"), size.columns)
         words = " ".join(neutral(view.thinking.tail[-4 * size.columns :]).split())
-        for line in plain_lines(words, max(size.columns - 2, 1), "dim", hard=True)[-THINKING_LINES:]:
+        for line in plain_lines(words, max(size.columns - 2, 1), "reasoning", hard=True)[-THINKING_LINES:]:
             yield cut((StyledText("  "), *line), size.columns)
     if view.reply.text.strip():
         if not view.reply.block.is_joined:
@@ -59,7 +69,7 @@ def _reply_rows(reply: OpenReply, columns: int, room: int) -> tuple[ScreenLine, 
         tail = text[-max(room, 1) * columns * 2 :]
         lines = plain_lines(neutral(tail), columns, hard=True)
     else:
-        fence = block.opening if block.is_rest else ""
+        fence = block.opening if block.is_rest and block.kind == "fence" else ""
         ordinal = block.ordinal if block.kind == "item" else 0
         lines = markdown_lines(text, columns, ordinal=ordinal, fence=fence, hard=True)
     rows = [row for line in lines[-max(room, 1) :] for row in broken(line, columns)]

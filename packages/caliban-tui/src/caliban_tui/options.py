@@ -17,13 +17,15 @@ NotifyBy: TypeAlias = Literal["both", "bell", "osc9", "off"]
 class TerminalOptions(Struct, frozen=True, kw_only=True):
     """See `docs/reference/settings.md`, keys `tui.*`, `editor_mode` and `view_mode`.
 
-    An empty `theme` follows the terminal. `keys` are a person's own: the name of an action, and the keys that
+    An empty `theme` follows the terminal; a person's own are files in `theme_folders`.
+    `keys` are a person's own: the name of an action, and the keys that
     do it (none: it has no key). `wraps` breaks prose at words; without it the terminal breaks it.
     `graphics` is the protocol for images, empty where the terminal is to say it.
     """
 
     painter: PainterName = "inline"
     theme: str = ""
+    theme_folders: tuple[str, ...] = ()
     editor: EditorName = "emacs"
     detail: DetailLevel = "normal"
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -38,7 +38,7 @@ async def edited(
     """`text` as the editor leaves it, without a newline at its end. Raises `EditorFailed`."""
     folder = tempfile.mkdtemp(prefix="caliban-draft-")
     path = Path(folder) / "draft.md"
-    name = one_line(words[0], max_chars=80)
+    name = one_line(Path(words[0]).name, max_chars=40)
     try:
         write_atomic(path, text.encode("utf-8", "replace"), mode=0o600, durable=False)
         with given_over():

@@ -117,9 +117,9 @@ def _told(
 def _thought(block: ReasoningBlock, columns: int, look: TranscriptLook) -> Iterator[ScreenLine]:
     """How long the model thought; in the full view what."""
     words = "thought" if block.duration_s < 0.5 else f"thought for {block.duration_s:.0f} s"
-    yield plain(words, "dim")
+    yield plain(words, "reasoning")
     if look.detail == "full":
-        rows = prose_lines(block.text.strip(), max(columns - 2, 1), "dim")
+        rows = prose_lines(block.text.strip(), max(columns - 2, 1), "reasoning")
         for row in rows[:THOUGHT_LINES]:
             yield (StyledText("  "), *row)
         if len(rows) > THOUGHT_LINES:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from caliban_common.text import one_line
@@ -13,11 +14,9 @@ from caliban_tui.ui import DraftView
 
 MARK: Final = "search> "
 LABEL_CHARS: Final = 300
-WORDS: Final[dict[HistoryScope, str]] = {
-    "session": "this session",
-    "project": "this project",
-    "all": "all projects",
-}
+WORDS: Final[Mapping[HistoryScope, str]] = MappingProxyType(
+    {"session": "this session", "project": "this project", "all": "all projects"}
+)
 
 
 class HistorySearch:

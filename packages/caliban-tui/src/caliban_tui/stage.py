@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
 import anyio
@@ -50,21 +50,37 @@ class Stage:
         self._due = anyio.Event()
         self._size: ScreenSize | None = None
         self._is_open = False
+        self._modes: list[bytes] = []
 
     def open(self) -> None:
         """Begin to paint. Raises `TerminalGone`."""
         self.tty.enter()
-        self.tty.write(self.painter.enter())
+        self.tty.write(self.painter.enter() + b"".join(self._modes))
         self._is_open = True
+
+    def use_painter(self, painter: Painter) -> None:
+        """Let another painter go on; what was printed stays, and is not printed again."""
+        if self._is_open:
+            self.paint()
+            self.send(self.painter.leave())
+        self.painter = painter
+        if self._is_open:
+            self.send(painter.enter())
+            self.paint()
+
+    def set_modes(self, on: bytes, off: bytes) -> None:
+        """Send `on` now and whenever the terminal is ours again, or `off` once."""
+        self._modes = [mode for mode in self._modes if mode != on] + ([on] if on else [])
+        if off:
+            self._modes.clear()
+        self.send(off or on)
 
     def close(self, farewell: str = "") -> None:
         """Stop painting and give the terminal back; what was said stays, `farewell` is the last line."""
         if not self._is_open:
             return
-        try:
+        with suppress(TerminalGone):
             self.tty.outlet.finish(LEAVE_S)
-        except TerminalGone:
-            pass
         self.paint()
         self._is_open = False
         try:
@@ -85,10 +101,11 @@ class Stage:
         try:
             self.tty.write(self.painter.leave())
             self.tty.leave()
-            yield
         except TerminalGone:
             self._gone()
-        else:
+        try:
+            yield
+        finally:
             self._come_back()
 
     def _come_back(self) -> None:
@@ -96,8 +113,7 @@ class Stage:
             self.open()
             self.paint()
         except TerminalGone:
-            self._is_open = False
-            self._gone()
+            self._end()
 
     def show(self, *blocks: TranscriptBlock) -> None:
         """Add finished blocks to the transcript."""
@@ -122,7 +138,7 @@ class Stage:
         self._due.set()
 
     def paint(self) -> None:
-        """Paint now."""
+        """Paint now; while the terminal has not taken the frame before, once it has."""
         if not self._is_open or not self._is_taken():
             return
         size = self.tty.size()
@@ -141,8 +157,7 @@ class Stage:
         try:
             self.tty.write(data)
         except TerminalGone:
-            self._is_open = False
-            self._gone()
+            self._end()
 
     def redraw(self) -> None:
         """Paint all that is live again."""
@@ -160,8 +175,7 @@ class Stage:
             try:
                 await self.tty.outlet.cleared()
             except TerminalGone:
-                self._is_open = False
-                self._gone()
+                self._end()
             await anyio.sleep(FRAME_S)
 
     def _is_taken(self) -> bool:
@@ -169,12 +183,15 @@ class Stage:
         try:
             self.tty.outlet.push()
         except TerminalGone:
-            self._is_open = False
-            self._gone()
+            self._end()
             return False
         if not self.tty.outlet.is_clear:
             self.changed()
         return self.tty.outlet.is_clear
+
+    def _end(self) -> None:
+        self._is_open = False
+        self._gone()
 
 
 def _size(block: TranscriptBlock) -> int:

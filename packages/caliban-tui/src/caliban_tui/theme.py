@@ -71,6 +71,8 @@ class Theme(Struct, frozen=True, kw_only=True):
 
     def sgr(self, style: str) -> str:
         """The parameters for `style`, empty for plain text."""
+        if style.startswith("sgr:"):  # the colours of a program of the person's own
+            return style[4:] if self.colours else ""
         if " " not in style:
             return self.roles.get(style, "")
         return ";".join(found for role in style.split() if (found := self.roles.get(role, "")))

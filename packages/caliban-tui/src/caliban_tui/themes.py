@@ -21,7 +21,7 @@ THEME_NAMES: Final = ("auto", *PALETTES)
 MAX_FILE_BYTES: Final = 1 << 20
 _EXPECTED: Final = (
     "words out of bold, dim, italic, underline, reverse, strike and a colour (#rrggbb, 0 to 255 or a name "
-    "such as bright-red), with another colour behind 'on' for the background"
+    "like bright-red), with another colour behind 'on' for the background"
 )
 
 

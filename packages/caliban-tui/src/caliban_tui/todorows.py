@@ -12,7 +12,7 @@ from caliban_tui.markdown.words import flat
 from caliban_tui.width import cut
 
 SIGNS: Final = MappingProxyType(
-    {"completed": ("☑", "dim"), "in_progress": ("▶", "bold"), "cancelled": ("☒", "dim")}
+    {"completed": ("☑", "todo_done"), "in_progress": ("▶", "todo_now"), "cancelled": ("☒", "todo_done")}
 )
 
 
@@ -27,6 +27,6 @@ def todo_lines(rows: Sequence[TodoRow], columns: int, *, only_changed: bool) -> 
 
 def todo_line(row: TodoRow, columns: int) -> ScreenLine:
     """One task."""
-    sign, style = SIGNS.get(row.status, ("☐", ""))
+    sign, style = SIGNS.get(row.status, ("☐", "todo"))
     text = flat(row.content)
     return cut((StyledText(f"  {sign} ", style), StyledText(text, style)), columns)

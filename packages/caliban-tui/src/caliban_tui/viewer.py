@@ -49,7 +49,7 @@ HELP: Final = (
 )
 
 
-class Place(NamedTuple):
+class ViewerPlace(NamedTuple):
     """A row: the line of the transcript, and which of the rows that it takes."""
 
     line: int = 0
@@ -65,7 +65,7 @@ class ViewerOverlay(Struct, frozen=True, kw_only=True):
 
     title: str
     content: tuple[ScreenLine, ...]
-    top: Place = Place()
+    top: ViewerPlace = ViewerPlace()
     search: TextField = TextField()
     searches: bool = False
     helps: bool = False
@@ -110,7 +110,7 @@ class ViewerOverlay(Struct, frozen=True, kw_only=True):
         """The same with its last page on the screen."""
         return replace(self, top=self._last(size))
 
-    def _scrolled(self, name: str, size: ScreenSize) -> Place | None:
+    def _scrolled(self, name: str, size: ScreenSize) -> ViewerPlace | None:
         page = page_of(size)
         steps = {
             "up": -1,
@@ -123,7 +123,7 @@ class ViewerOverlay(Struct, frozen=True, kw_only=True):
             " ": page,
         }
         if name in ("g", "home"):
-            return Place()
+            return ViewerPlace()
         if name in ("G", "end"):
             return self._last(size)
         if name not in steps:
@@ -134,22 +134,22 @@ class ViewerOverlay(Struct, frozen=True, kw_only=True):
             return min(ahead[-1] if ahead else self.top, self._last(size))
         return self._back(self.top, -step, size.columns)
 
-    def _back(self, place: Place, rows: int, columns: int) -> Place:
+    def _back(self, place: ViewerPlace, rows: int, columns: int) -> ViewerPlace:
         """The place `rows` rows before another."""
         line, row = place
         row -= rows
         while row < 0 and line > 0:
             line -= 1
             row += len(_wrapped(self.content[line], columns))
-        return Place(line, max(row, 0))
+        return ViewerPlace(line, max(row, 0))
 
-    def _last(self, size: ScreenSize) -> Place:
+    def _last(self, size: ScreenSize) -> ViewerPlace:
         """The top of the last page."""
         if not self.content:
-            return Place()
-        return self._back(Place(len(self.content), 0), page_of(size), size.columns)
+            return ViewerPlace()
+        return self._back(ViewerPlace(len(self.content), 0), page_of(size), size.columns)
 
-    def _from(self, top: Place, columns: int, count: int) -> Iterator[tuple[Place, ScreenLine]]:
+    def _from(self, top: ViewerPlace, columns: int, count: int) -> Iterator[tuple[ViewerPlace, ScreenLine]]:
         """Up to `count` rows from `top` on."""
         for line in range(top.line, len(self.content)):
             wrapped = _wrapped(self.content[line], columns)
@@ -157,7 +157,7 @@ class ViewerOverlay(Struct, frozen=True, kw_only=True):
             for row in range(first, len(wrapped)):
                 if count <= 0:
                     return
-                yield Place(line, row), wrapped[row]
+                yield ViewerPlace(line, row), wrapped[row]
                 count -= 1
 
     def _searching(self, name: str, size: ScreenSize) -> OverlayStep:
@@ -181,7 +181,7 @@ class ViewerOverlay(Struct, frozen=True, kw_only=True):
             line = (self.top.line + (offset if forward else -offset)) % count
             if wanted in text_of(self.content[line]).casefold():
                 last = self._last(size)
-                return replace(self, top=min(Place(line, 0), max(last, Place())), note="")
+                return replace(self, top=min(ViewerPlace(line, 0), max(last, ViewerPlace())), note="")
         return replace(self, note=f"{visible(self.search.text)!r} is nowhere")
 
     def _search_line(self) -> ScreenLine:

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from caliban_common.permission import Action, PermissionMode
 from caliban_tui.asked import CallBrief
+from caliban_tui.blocks import TodoRow
 
 RestoreKind: TypeAlias = Literal["both", "code", "conversation", "summarise_from", "summarise_to"]
 """What goes back to before a prompt: files and conversation, or one of them; or a summary takes the place of
@@ -97,13 +98,6 @@ class BackgroundRow(Struct, frozen=True, kw_only=True):
     title: str
     state: str
     runs: bool = False
-
-
-class TodoRow(Struct, frozen=True, kw_only=True):
-    """One of the list of tasks."""
-
-    content: str
-    status: str
 
 
 class ViewHost(Protocol):

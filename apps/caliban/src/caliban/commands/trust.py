@@ -218,7 +218,16 @@ def _agrees(question: TrustQuestion, invocation: Invocation) -> bool:
 
 
 def _keep(question: TrustQuestion) -> int:
-    """Write down the digest of what was looked at: what lies there meanwhile is not read again."""
+    consent = keep(question)
+    text = f"trusted: {visible(consent.root.path)} ({consent.digest[:MIN_DIGITS]})\n"
+    return write_out(clean(text).encode())
+
+
+def keep(question: TrustQuestion) -> Consent:
+    """Write down the digest of what was looked at: what lies there meanwhile is not read again.
+
+    Raises `ConfigError`.
+    """
     consent = Consent(
         root=project_root(question.workspace),
         digest=question.surface.digest,
@@ -229,8 +238,7 @@ def _keep(question: TrustQuestion) -> int:
         trust_store(question.workspace).keep(consent)
     except TrustFailed as error:
         raise ConfigError(error.message, hint=error.hint) from error
-    text = f"trusted: {visible(consent.root.path)} ({consent.digest[:MIN_DIGITS]})\n"
-    return write_out(clean(text).encode())
+    return consent
 
 
 def _shown(question: TrustQuestion) -> str:

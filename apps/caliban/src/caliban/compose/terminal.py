@@ -47,6 +47,11 @@ def terminal_values(settings: Settings, environ: Mapping[str, str]) -> Mapping[s
     }
 
 
+def files_command(settings: Settings) -> tuple[str, ...]:
+    """The program that prints the names for `@`, where a person has one of their own."""
+    return tuple(settings.get("tui.files_command", ()))
+
+
 def status_script(settings: Settings) -> StatusScript | None:
     """The program of `statusLine`; that of a project counts once the project is trusted."""
     said = settings.get("statusLine")

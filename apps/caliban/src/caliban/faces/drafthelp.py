@@ -9,6 +9,7 @@ from typing import Final
 import anyio
 
 from caliban.compose.app import App
+from caliban.compose.terminal import files_command
 from caliban.errors import CommandRefused
 from caliban_common.errors import CalibanError
 from caliban_common.paths import cache_dir, project_slug, state_dir
@@ -83,7 +84,7 @@ def draft_help(app: App, session: str) -> DraftHelp:
 
 
 def _files(app: App, programs: AppPrograms) -> FileSuggestionSource:
-    argv = app.settings.get("tui.files_command", [])
+    argv = files_command(app.settings)
     if argv:
         return CommandFiles(argv, app.workspace, programs)
     return GitFiles(app.workspace, programs)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 import anyio.to_thread
@@ -34,7 +36,9 @@ from caliban_tui.views import PromptRow, Restored, RestoreFile, RestoreKind, Res
 
 SHOWN_BYTES: Final = 500_000
 BARRED: Final = ("conflict", "impossible")
-WORDS: Final = {"restore": "puts back", "delete": "deletes", "conflict": "keeps", "impossible": "keeps"}
+WORDS: Final[Mapping[str, str]] = MappingProxyType(
+    {"restore": "puts back", "delete": "deletes", "conflict": "keeps", "impossible": "keeps"}
+)
 
 
 class _Kept(Struct, frozen=True, kw_only=True):

@@ -61,7 +61,7 @@ class TerminalFace:
     async def run(self, first: FirstFrame | None) -> int:
         """Show the screen, open what is asked for, and go on until the person leaves."""
         aside = OutputAside(self._printed)
-        driver = self._driver = TerminalDriver(Tty(write_fd=aside.begin(), first=first))
+        driver = self._driver = TerminalDriver(Tty(write_fd=aside.begin(), first=first), os.environ)
         driver.status = StatusLine(cwd=_here(), state="starting")
         driver.shows_faults = bool(os.environ.get("CALIBAN_DEBUG"))
         prompt = self._options.prompt.prompt or self._options.prompt.prompt_flag
@@ -124,11 +124,16 @@ class TerminalFace:
         from caliban.compose.app import open_app
         from caliban.compose.host import this_host
         from caliban.faces.asking import PersonAsker
+        from caliban.faces.elicited import PersonElicitor
         from caliban.faces.terminalhost import AppHost
+        from caliban.faces.trusting import with_trust
 
         driver = self._driver
+        if self._before is None:
+            options = await with_trust(options, driver.desk)
         host = replace(this_host(), asker=PersonAsker(driver.desk))
-        async with open_app(options, driver.report, host, tasks=tasks) as app:
+        elicitor = PersonElicitor(driver.desk, host.environ, driver.report)
+        async with open_app(options, driver.report, host, tasks=tasks, elicitor=elicitor) as app:
             session = app.session(approver=driver.desk)
             gc.freeze()  # what is there now stays to the end
             gc.enable()

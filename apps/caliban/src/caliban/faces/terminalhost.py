@@ -55,6 +55,7 @@ class AppHost:
         self.desk: DeskHost = AppDesk(app, session)
         self.draft_help: DraftHelp = draft_help(app, session.id)
         self.views: ViewHost = AppViews(app, session, self.cycle_mode)
+        self._servers_are_ready = False
         self._status = StatusKeeper(app, session, tasks, changed)
         if app.servers is not None:
             tasks.start_soon(self.commands.refresh)
@@ -105,6 +106,9 @@ class AppHost:
     async def message(self, text: str) -> Message:
         """See `TerminalHost`."""
         app = self._app
+        if app.servers is not None and not self._servers_are_ready:
+            await app.servers.ready()
+            self._servers_are_ready = True
         return await typed_prompt(
             text,
             PromptInputs(

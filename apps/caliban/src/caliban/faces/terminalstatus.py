@@ -36,6 +36,7 @@ from caliban_common.event import (
     TurnStart,
     Warned,
 )
+from caliban_common.paths import config_dir
 from caliban_drive.session import Session
 from caliban_settings import Settings
 from caliban_tui.boot import short_path
@@ -62,7 +63,12 @@ class StatusKeeper:
         """How the screen is wanted by the settings of now."""
         now = self._app.live.now
         if now is not self._read:
-            self._read, self._options = now, TerminalOptions(**terminal_values(now, self._app.environ))
+            self._read, self._options = (
+                now,
+                TerminalOptions(
+                    **terminal_values(now, self._app.environ), theme_folders=(str(config_dir() / "themes"),)
+                ),
+            )
         return self._options
 
     def observe(self, event: AgentEvent) -> None:

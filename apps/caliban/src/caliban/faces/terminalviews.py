@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from caliban.compose.app import App
 from caliban_common.lazy import cached_property
 from caliban_drive.session import Session
+from caliban_tui.blocks import TodoRow
 from caliban_tui.host import ModeStep
 from caliban_tui.views import (
     BackgroundRow,
@@ -18,7 +19,6 @@ from caliban_tui.views import (
     RestorePlan,
     RuleRow,
     SessionRow,
-    TodoRow,
 )
 
 if TYPE_CHECKING:

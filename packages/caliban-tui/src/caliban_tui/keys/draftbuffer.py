@@ -13,6 +13,7 @@ from prompt_toolkit.output import DummyOutput
 
 from caliban_tui.keys.source import StrokeProcessor, TerminalInput
 from caliban_tui.keys.stroke import KeyStroke
+from caliban_tui.pastes import PastedTexts
 
 ESCAPE_S: Final = 0.05
 """A sequence that has not gone on for so long is over: an Escape is one."""
@@ -24,22 +25,41 @@ class DraftBuffer(Buffer):
     """A buffer of several lines whose way up from the first one leads to `recall`, and down from the last.
 
     `recall(steps, text)` gives the entry so many steps on, those back being negative, or `None` at the end;
-    `text` is what stands here now.
+    `text` is what stands here now. The cursor goes round the placeholders of `pastes`, and a deletion that
+    takes a part of one takes it whole. `changed` is called when the text is another one.
     """
 
     def __init__(
         self,
         recall: Callable[[int, str], str | None],
+        pastes: PastedTexts,
         *,
         changed: Callable[[], None],
-        moved: Callable[[], None],
     ) -> None:
         self._recall = recall
+        self._pastes = pastes
+        self._told = changed
+        self._before = ("", 0)
         super().__init__(
             multiline=True,
-            on_text_changed=lambda _: changed(),
-            on_cursor_position_changed=lambda _: moved(),
+            on_text_changed=lambda _: self._mend(),
+            on_cursor_position_changed=lambda _: self._move_out(),
         )
+
+    def _mend(self) -> None:
+        mended = self._pastes.mended(self._before[0], self.text, self.cursor_position)
+        self._before = (self.text, self.cursor_position)
+        if mended is None:
+            self._told()
+            return
+        self._before = mended
+        self.document = Document(*mended)
+
+    def _move_out(self) -> None:
+        outside = self._pastes.outside(self.text, self.cursor_position, self._before[1])
+        self._before = (self._before[0], outside)
+        if outside != self.cursor_position:
+            self.cursor_position = outside
 
     def history_backward(self, count: int = 1) -> None:
         """Go to an older entry, the cursor at its end."""

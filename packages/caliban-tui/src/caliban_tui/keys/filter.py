@@ -27,7 +27,7 @@ STALL_S: Final = 2.0
 """A paste that has stopped for so long has lost its end."""
 
 # Alternatives of one sequence: the Linux console's F keys, a mouse report of old, then all others.
-_CSI: Final = lazy_pattern(r"\x1b\[(?:\[[A-E]|M[\s\S]{3}|(?![M\[])[0-?]*[ -/]*[@-~])")
+_CSI: Final = lazy_pattern(r"\x1b\[(?:\[[ -~]|M[\s\S]{3}|(?![M\[])[0-?]*[ -/]*[@-~])")
 _CSI_HEAD: Final = lazy_pattern(r"\x1b\[(?:\[?\Z|M[\s\S]{0,2}\Z|(?![M\[])[0-?]*[ -/]*)")
 _SS3: Final = lazy_pattern(r"\x1bO[0-9;]*[@-~]")
 _SS3_HEAD: Final = lazy_pattern(r"\x1bO[0-9;]*")
@@ -186,7 +186,7 @@ class KeyFilter:
         return strokes
 
     def _typed(self, run: str) -> list[KeyStroke]:
-        name = self._names.get(run) if len(run) == 1 else None
+        name = self._names.get(run) if len(run) == 1 and run <= "\x7f" else None
         if name is not None:
             return [KeyStroke(name)]
         return [KeyStroke(character) for character in run if not "\x7f" <= character <= "\x9f"]

@@ -11,6 +11,7 @@ from caliban_tui.clean import neutral
 from caliban_tui.line import ScreenLine, StyledText
 from caliban_tui.markdown.code import code_lines
 from caliban_tui.markdown.inline import addressed, spans_of
+from caliban_tui.markdown.splitter import DELIMITERS, cell_count
 from caliban_tui.markdown.table import table_lines
 from caliban_tui.markdown.words import WordSpan, wrapped
 
@@ -22,7 +23,6 @@ PARSED_CHARS: Final = 66_000
 """More at once is shown as it stands: the splitter gives up blocks before they are as large."""
 OPEN_CHARS: Final = 8_192
 """Likewise of the open block, which is parsed at every frame."""
-DEFINITION: Final = lazy_pattern(r" {0,3}\[[^\]\n]+\]:[ \t]*\S")
 MAX_DEPTH: Final = 400
 """Of nested blocks, whose texts a parser leaves out beyond. What is deeper on one line is shown plain."""
 DEEP: Final = lazy_pattern(r"(?m)^(?:[ \t]*(?:>|[-+*]|\d{1,9}[.)])){50}")
@@ -49,9 +49,7 @@ def markdown_lines(
         return _rest_of_fence(text, neutral(fence))
     if len(text) > PARSED_CHARS:
         return plain_lines(text, columns, hard=hard)
-    if not MARKED.search(text) or DEEP.search(text):
-        return plain_lines(text, columns, hard=hard)
-    if DEFINITION.match(text) and all(map(DEFINITION.match, text.split("\n"))):
+    if not MARKED.search(text) or DEEP.search(text) or ("|" in text and _has_more_cells(text)):
         return plain_lines(text, columns, hard=hard)
     try:
         tree = _tree(_parser().parse(text))
@@ -74,6 +72,18 @@ def info_of(opening: str) -> str:
     return words[0].strip("{}.,").split(",")[0].lower() if words else ""
 
 
+def _has_more_cells(text: str) -> bool:
+    """Whether a row of a table has cells for which there is no column: a parser would leave them out."""
+    count = 0
+    for line in text.split("\n"):
+        row = line.lstrip(" >\t")
+        if count and cell_count(row) > count:
+            return True
+        if not count and DELIMITERS.match(row):
+            count = cell_count(row)
+    return False
+
+
 def _rest_of_fence(text: str, opening: str) -> list[ScreenLine]:
     """A later part of a long fence: all of it is code, but for the line that closes it."""
     lines = text.split("\n")
@@ -89,7 +99,7 @@ def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_DEPTH})
-    parser.disable(["html_block", "html_inline"]).enable(["table", "strikethrough"])
+    parser.disable(["html_block", "html_inline", "reference"]).enable(["table", "strikethrough"])
     parser.validateLink = lambda url: True  # type: ignore[method-assign]  # `safe_link` judges
     return parser
 
@@ -147,11 +157,11 @@ class MarkdownDrawing:
             case "bullet_list" | "ordered_list":
                 return list(self._list(node, columns, ordinal))
             case "blockquote":
-                bar = StyledText("│ ", "dim")
+                bar = StyledText("│ ", "rule")
                 inner = self.children(node, max(columns - 2, 1))
                 return [row if row.is_flush else MarkdownRow((bar, *row.line)) for row in inner]
             case "hr":
-                return [MarkdownRow((StyledText("─" * min(columns, 8), "dim"),))]
+                return [MarkdownRow((StyledText("─" * min(columns, 8), "rule"),))]
             case "table":
                 cells = [
                     [tuple(_spans(cell)) for cell in row.children]

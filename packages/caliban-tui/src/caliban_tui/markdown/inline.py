@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from caliban_common.lazy import lazy_pattern
 from caliban_tui.clean import neutral
-from caliban_tui.markdown.words import WordSpan
+from caliban_tui.markdown.words import WordSpan, flat
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -17,9 +17,7 @@ SCHEMES: Final = ("http://", "https://", "mailto:", "file://")
 """Where a link may lead; others are shown, and lead nowhere."""
 ADDRESS: Final = lazy_pattern(r"https?://[^\s<>\"'`\x00-\x20]*[^\s<>\"'`.,;:!?\x00-\x20]")
 MAX_LINK_CHARS: Final = 2_048
-STYLES: Final = MappingProxyType({"strong_open": "bold", "em_open": "emphasis", "s_open": "struck"})
-ORDER: Final = ("code", "link", "heading", "bold", "emphasis", "struck")
-"""Of several styles the first one is drawn."""
+STYLES: Final = MappingProxyType({"strong_open": "bold", "em_open": "emphasis", "s_open": "dim"})
 
 
 def safe_link(address: str) -> str:
@@ -37,17 +35,16 @@ def spans_of(tokens: Sequence[Token], style: str = "") -> Iterator[WordSpan]:
         kind = token.type
         if kind == "text":
             words += token.content
-            yield from addressed(token.content, _first(styles), safe_link(address))
+            yield from addressed(token.content, _together(styles), safe_link(address))
         elif kind == "code_inline":
             words += token.content
-            yield WordSpan(
-                neutral(token.content).replace("\n", " "), "code", safe_link(address), is_whole=True
-            )
+            style_of = _together([*styles, "code"])
+            yield WordSpan(flat(token.content), style_of, safe_link(address), is_whole=True)
         elif kind in ("softbreak", "hardbreak"):
-            yield WordSpan("\n", _first(styles), safe_link(address))
+            yield WordSpan("\n", _together(styles), safe_link(address))
         elif kind == "image":
             yield WordSpan(
-                f"[image: {neutral(token.content)}]", "dim", safe_link(str(token.attrs.get("src", "")))
+                f"[image: {flat(token.content)}]", "dim", safe_link(str(token.attrs.get("src", "")))
             )
         elif kind == "link_open":
             styles.append("link")
@@ -61,7 +58,7 @@ def spans_of(tokens: Sequence[Token], style: str = "") -> Iterator[WordSpan]:
         elif token.nesting == -1:
             styles.remove(STYLES.get(kind.replace("_close", "_open"), ""))
         else:
-            yield WordSpan(neutral(token.content), _first(styles))
+            yield WordSpan(neutral(token.content), _together(styles))
 
 
 def addressed(text: str, style: str, link: str = "") -> Iterator[WordSpan]:
@@ -87,9 +84,6 @@ def _place(address: str, words: str) -> Iterator[WordSpan]:
         yield WordSpan(")", "dim")
 
 
-def _first(styles: Sequence[str]) -> str:
-    if not styles:
-        return ""
-    if len(styles) == 1:
-        return styles[0]
-    return next((style for style in ORDER if style in styles), "")
+def _together(styles: Sequence[str]) -> str:
+    """All styles that are open, each once: a theme puts them together."""
+    return styles[0] if len(styles) == 1 else " ".join(dict.fromkeys(filter(None, styles)))

@@ -157,7 +157,7 @@ def _in_prose(block: OpenPart, line: str, done: list[ReplyBlock]) -> OpenPart:
     if block.kind == "prose":
         if UNDERLINE.match(line):
             return _close(_more(block, line), done)
-        if DELIMITERS.match(line) and _cell_count(line) == _cell_count(_last_line(block.text)):
+        if DELIMITERS.match(line) and cell_count(line) == cell_count(_last_line(block.text)):
             return _table(block, line, done)
     if _interrupts(line):
         return _begun(_close(block, done), line, done)
@@ -281,12 +281,12 @@ def _cut(block: OpenPart, done: list[ReplyBlock]) -> OpenPart:
         return block
     opening = block.opening if block.kind == "table" else ""
     rest = replace(_close(block, done), is_joined=True)
-    return replace(rest, kind="table", text=opening, opening=opening) if opening else rest
+    return replace(rest, kind="table", text=opening, opening=opening, is_rest=True) if opening else rest
 
 
 def _close(block: OpenPart, done: list[ReplyBlock]) -> OpenPart:
     """Nothing is open, directly below what was."""
-    if not block.text.strip() or (block.kind == "table" and block.is_joined and block.text == block.opening):
+    if not block.text.strip() or (block.kind == "table" and block.is_rest and block.text == block.opening):
         return OpenPart(is_first=block.is_first, is_joined=block.is_joined)
     done.append(_finished(block))
     return OpenPart(is_first=False, is_joined=True)
@@ -298,7 +298,7 @@ def _finished(block: OpenPart) -> ReplyBlock:
         is_first=block.is_first,
         is_joined=block.is_joined,
         ordinal=block.ordinal if block.kind == "item" else 0,
-        fence=block.opening if block.is_rest else "",
+        fence=block.opening if block.is_rest and block.kind == "fence" else "",
     )
 
 
@@ -327,7 +327,7 @@ def _last_line(text: str) -> str:
     return text[text.rfind("\n", 0, -1) + 1 : -1]
 
 
-def _cell_count(line: str) -> int:
+def cell_count(line: str) -> int:
     """How many cells a row of a table has; 0 for a line that is none."""
     text = line.strip()
     if "|" not in text and not text.startswith(":"):

@@ -26,8 +26,8 @@ def table_lines(rows: Sequence[Sequence[TableCell]], columns: int) -> list[Scree
     if widths is None:
         return _listed(rows, columns)
     lines = _row(rows[0], widths, style="heading")
-    rule = tuple(StyledText("─" * width + " " * GAP, "dim") for width in widths[:-1])
-    lines.append((*rule, StyledText("─" * widths[-1], "dim")))
+    rule = tuple(StyledText("─" * width + " " * GAP, "rule") for width in widths[:-1])
+    lines.append((*rule, StyledText("─" * widths[-1], "rule")))
     for row in rows[1:]:
         lines += _row(row, widths)
     return lines

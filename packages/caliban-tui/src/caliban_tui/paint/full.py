@@ -6,9 +6,12 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from caliban_tui.blocks import TranscriptBlock
 from caliban_tui.caps import PUSH_KEYS
 from caliban_tui.line import ScreenLine
+from caliban_tui.look import NORMAL, TranscriptLook
 from caliban_tui.paint.delta import rewrite
 from caliban_tui.paint.inline import BEGIN, END, HIDE, SHOW, shown_part
 from caliban_tui.paint.pen import Pen
@@ -55,6 +58,7 @@ class FullPainter:
         self._anchor: TranscriptAnchor | None = None
         self._wrapped: dict[int, tuple[ScreenLine, ...]] = {}
         self._size = ScreenSize(80, 24)
+        self._look = NORMAL
         self._height = 1
         self._rows: tuple[ScreenLine, ...] | None = None
         self._cursor = (0, 0, True)
@@ -72,7 +76,7 @@ class FullPainter:
     def paint(self, frame: ScreenFrame, finished: Sequence[TranscriptBlock], size: ScreenSize) -> bytes:
         """See `Painter`."""
         self._blocks += finished
-        self._fit_to(size)
+        self._fit_to(size, frame.look)
         lines, caret = shown_part(frame, size)
         self._height = size.rows - len(lines)
         seen = self._seen()
@@ -106,7 +110,7 @@ class FullPainter:
         pen = Pen(0, self._size.columns, self.theme)
         pen.send(f"{POP_KEYS if self._pushes_keys else ''}{LEAVE}{SHOW}\r\x1b[J")
         for block in self._blocks[self._printed :]:
-            for line in block_lines(block, self._size.columns):
+            for line in block_lines(block, self._size.columns, self._look):
                 pen.pour(line)
         self._printed = len(self._blocks)
         self._rows = None
@@ -128,14 +132,15 @@ class FullPainter:
         """Follow the end again."""
         self._anchor = None
 
-    def _fit_to(self, size: ScreenSize) -> None:
-        if size.columns != self._size.columns:
+    def _fit_to(self, size: ScreenSize, look: TranscriptLook) -> None:
+        look = replace(look, images="")  # they would stay where they are while the rows move
+        if size.columns != self._size.columns or look != self._look:
             self._wrapped.clear()
             if self._anchor is not None:
                 self._anchor = self._anchor._replace(row=0)
         if size != self._size:
             self._rows = None
-        self._size = size
+        self._size, self._look = size, look
 
     def _seen(self) -> list[ScreenLine]:
         """The rows of the transcript that are on the screen, as many as there is room for."""
@@ -183,7 +188,7 @@ class FullPainter:
         if rows is None:
             if len(self._wrapped) >= MAX_WRAPPED:
                 self._wrapped.clear()
-            lines = block_lines(self._blocks[number], self._size.columns)
+            lines = block_lines(self._blocks[number], self._size.columns, self._look)
             rows = tuple(row for line in lines for row in fold_line(line, self._size.columns))
             self._wrapped[number] = rows
         return rows

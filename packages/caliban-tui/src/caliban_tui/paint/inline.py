@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Final
 
 from caliban_tui.blocks import TranscriptBlock
+from caliban_tui.images import GRAPHICS
 from caliban_tui.line import ScreenLine
 from caliban_tui.paint.delta import rewrite
 from caliban_tui.paint.pen import Pen
@@ -64,6 +65,9 @@ class InlinePainter:
             pen.row -= len(done)
         else:
             same = _same(self._lines, target, size) if is_kept else 0
+            if not is_kept:
+                pen.to(0, 0)
+                pen.send("\x1b[J")  # rows that the terminal has wrapped would stay joined to the next ones
             self._pour(pen, done, lines, same)
         pen.to(caret.row if caret is not None else len(lines) - 1, caret.column if caret is not None else 0)
         self._lines, self._caret, self._size, self._is_whole = lines, caret, size, True
@@ -136,6 +140,9 @@ def shown_part(frame: ScreenFrame, size: ScreenSize) -> tuple[tuple[ScreenLine, 
 
 
 def _fits(line: ScreenLine, columns: int) -> bool:
+    """Whether a line takes one row and nothing but it; a picture reaches over the rows before it."""
+    if any(segment.style == GRAPHICS for segment in line):
+        return False
     return sum(most_cells(segment.text) for segment in line) <= columns
 
 

@@ -6,9 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
+from msgspec.structs import replace
+
 from caliban_tui.blocks import TranscriptBlock
 from caliban_tui.clean import in_line
 from caliban_tui.line import text_of
+from caliban_tui.look import TranscriptLook
 from caliban_tui.paint.ascii import ascii_text
 from caliban_tui.render import block_lines
 from caliban_tui.screen import ScreenFrame, ScreenSize
@@ -21,6 +24,8 @@ WHO: Final[Mapping[str, str]] = MappingProxyType(
         "reply": "assistant",
         "reasoning": "thinking",
         "call": "tool",
+        "todos": "tasks",
+        "task": "tool",
         "notice": "notice",
         "answer": "command",
         "shell": "shell",
@@ -40,6 +45,7 @@ class LinearPainter:
 
     def __init__(self, theme: Theme) -> None:
         self.theme: Theme = theme
+        self.is_synchronised: bool = False
         self._draft = ""
         self._column = 0
         self._spoken: frozenset[str] = frozenset()
@@ -50,7 +56,8 @@ class LinearPainter:
 
     def paint(self, frame: ScreenFrame, finished: Sequence[TranscriptBlock], size: ScreenSize) -> bytes:
         """See `Painter`."""
-        lines = [line for block in finished for line in self._announced(block, size.columns)]
+        look = replace(frame.look, images="")
+        lines = [line for block in finished for line in self._announced(block, size.columns, look)]
         spoken = [self._plain(text_of(line)) for line in frame.spoken]
         lines += [line for line in dict.fromkeys(spoken) if line.strip() and line not in self._spoken]
         self._spoken = frozenset(spoken)
@@ -72,8 +79,8 @@ class LinearPainter:
         self._draft, self._column, self._spoken = "", 0, frozenset()
         return wiped.encode()
 
-    def _announced(self, block: TranscriptBlock, columns: int) -> Iterator[str]:
-        lines = [self._plain(text_of(line)).rstrip() for line in block_lines(block, columns)]
+    def _announced(self, block: TranscriptBlock, columns: int, look: TranscriptLook) -> Iterator[str]:
+        lines = [self._plain(text_of(line)).rstrip() for line in block_lines(block, columns, look)]
         who = WHO.get(str(type(block).__struct_config__.tag), "note")
         first = True
         for line in lines:

@@ -20,6 +20,9 @@ class Painter(Protocol):
     theme: Theme
     """May be set between frames; `redraw` then."""
 
+    is_synchronised: bool
+    """Whether the terminal shows a frame at once."""
+
     def enter(self) -> bytes:
         """What is sent before the first frame."""
         ...

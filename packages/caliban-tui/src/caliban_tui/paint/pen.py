@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from caliban_tui.images import GRAPHICS
 from caliban_tui.line import ScreenLine
 from caliban_tui.paint.sgr import encode_line
 from caliban_tui.theme import Theme
@@ -81,7 +82,12 @@ class Pen:
         certain = all(is_certain(segment.text) for segment in line)
         if not certain and line_cells(line) > self._columns:
             self._parts.append("\x1b[J")  # a wide character leaves a cell at the edge as it was
-        self._parts.append(encode_line(line, self._theme))
-        if not certain or last_column(line, self._columns) < self._columns:
-            self._parts.append("\x1b[K")
+        if any(segment.style == GRAPHICS for segment in line):
+            self._parts.append(
+                f"\x1b[K{encode_line(line, self._theme)}"
+            )  # erased later, the picture would go
+        else:
+            self._parts.append(encode_line(line, self._theme))
+            if not certain or last_column(line, self._columns) < self._columns:
+                self._parts.append("\x1b[K")
         self.end_line()
