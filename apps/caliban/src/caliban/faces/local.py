@@ -98,7 +98,7 @@ def frame_commands(app: App, session: Session) -> Callable[[str], LocalCommand |
 
     def called(text: str) -> LocalCommand | None:
         match = re.fullmatch(CALLED, text.strip())
-        if match is None or (is_path(match[1]) and registry.find(match[1]) is None):
+        if match is None or (is_path(match[1]) and registry.find(match[1], now=True) is None):
             return None
         return LocalCommand(run=partial(_run, text, app, session, registry))
 
