@@ -13,6 +13,7 @@ from hang_guard import HANG_S
 
 from caliban.slash.table import BUILT_IN
 from caliban_provider_anthropic.testing import wire
+from caliban_sessions import SessionStore
 
 FRAMES = ("-p", "--input-format", "stream-json", "--output-format", "stream-json")
 NO_KEY = {"ANTHROPIC_API_KEY": ""}
@@ -450,7 +451,8 @@ def test_commands_look_at_the_session_that_goes_on_and_leave_it(cli) -> None:
     path = cli.home / ".local/share/caliban/sessions/one.json"
     before = path.read_bytes()
     assert "2 messages" in cli.run("-c", "-p", "/context", env=NO_KEY).out
-    assert "the session one\n" in cli.run("-c", "-p", "/usage", env=NO_KEY).out
+    with SessionStore(path.parent).open("one", create=False):  # somebody is at work on it
+        assert "the session one\n" in cli.run("-c", "-p", "/usage", env=NO_KEY).out
     assert cli.run("-r", "one", "-p", "/export out.json", env=NO_KEY).code == 0
     exported = (cli.work / "out.json").read_text()
     assert "All is well." in exported and "cost_usd" in exported
