@@ -129,6 +129,8 @@ class FrameSource:
         self._ended = False
         self._news = anyio.Event()
         self._doing: TaskGroup | None = None
+        self._undone = 0
+        self._is_read = False
 
     async def pump(self) -> None:
         """Read standard input to its end, and do what is asked for meanwhile to its end."""
@@ -136,8 +138,14 @@ class FrameSource:
             await self._read()
             if self._desk is not None:
                 self._desk.close()
-        self._ended = True
-        self._tell()
+            self._is_read = True
+            self._end()
+
+    def _end(self) -> None:
+        """Nothing more will come, once all is read and what was asked for is done."""
+        if self._is_read and not self._undone:
+            self._ended = True
+            self._tell()
 
     async def _read(self) -> None:
         buffer = bytearray()
@@ -204,6 +212,7 @@ class FrameSource:
             return
         if (request := self._request(line)) is not None:
             if request.at_once and self._doing is not None:
+                self._undone += 1
                 self._doing.start_soon(self._do, request)
             else:
                 self._queue.append(request)
@@ -258,6 +267,8 @@ class FrameSource:
         if self._at_once is None or not self._at_once.tell(event):
             self._queue.appendleft(Answered(event=event))
             self._tell()
+        self._undone -= 1
+        self._end()
 
     def _tell(self) -> None:
         self._news.set()
