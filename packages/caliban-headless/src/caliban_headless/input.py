@@ -7,13 +7,14 @@ import json
 from collections import deque
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never
 
 import anyio
 from anyio.abc import TaskGroup
 from msgspec import Struct
 
 from caliban_common.errors import DataError
+from caliban_common.event import Warned
 from caliban_common.message import (
     Base64Source,
     Block,
@@ -28,11 +29,11 @@ from caliban_common.text import one_line
 from caliban_common.typed import typed
 from caliban_headless.errors import BadInput, HeadlessError, InputTooLarge, MissingInput
 from caliban_headless.local import LocalCommand
+from caliban_headless.reached import RunAtWork
 from caliban_headless.source import Operation
 from caliban_headless.stdin import Stdin
 
 if TYPE_CHECKING:
-    from caliban_common.event import Warned
     from caliban_headless.desk import HostDesk
     from caliban_headless.requests import Answered, HostRequest, Serve
     from caliban_images import MediaLimits
@@ -41,26 +42,6 @@ MAX_FRAME_BYTES = 10 * 1024 * 1024
 SETTLE_S = 0.02
 NOTHING_SERVED: Final[Mapping[str, Serve]] = MappingProxyType({})
 _FORM: Final = 'a prompt is sent as {"type":"user","content":"…"}'
-
-
-class RunAtWork(Protocol):
-    """Whom frames reach at once, between two prompts or in the midst of one: the session."""
-
-    def interrupt(self, *, waiting: bool = False) -> None:
-        """End the run in progress, or the next one if a prompt for it is `waiting`."""
-        ...
-
-    def stop_call(self, tool_use_id: str) -> object:
-        """End one call of the run."""
-        ...
-
-    def steer(self, message: Message) -> None:
-        """Let the run read `message` with its next turn."""
-        ...
-
-    def unread(self) -> tuple[Message, ...]:
-        """What came too late for that, taken out."""
-        ...
 
 
 class PromptServices(Struct, frozen=True, kw_only=True):

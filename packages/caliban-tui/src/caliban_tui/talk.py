@@ -210,6 +210,8 @@ class Talk:
             if is_note(text):
                 await self._note(text[1:].strip())
                 return
+            if text.startswith("/mcp__"):
+                await self.host.commands.refresh()
             called = self.host.commands.called(text) if text.startswith("/") else None
             if called is not None:
                 await self._command(text, *called, place_is_running=False)
