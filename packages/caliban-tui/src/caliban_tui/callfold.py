@@ -104,7 +104,7 @@ def ended_call(
     view = replace(view, calls=tuple(call for call in view.calls if call.tool_use_id != id))
     todos = None if event.result.is_error else _todos(view, event.details)
     if todos is not None:
-        return replace(view, todos=todos), (TodoBlock(rows=todos),)
+        return replace(view, todos=todos), (TodoBlock(rows=todos, is_apart=view.above == "reply"),)
     content = event.result.content
     failed = event.outcome == "ran" and event.result.is_error
     inner = call.inner if call is not None else ()
