@@ -489,3 +489,14 @@ def test_a_model_that_a_file_asks_for_is_told_where_it_is_not_asked(cli) -> None
     assert "/dear asks for the model claude-opus-4-6" in done.err + done.out
     assert cli.run("-p", "/dear").code == 0
     assert [body["model"] for body in cli.bodies()] == ["claude-sonnet-4-6", "claude-opus-4-6"]
+
+
+def test_a_file_that_nobody_trusts_attaches_nothing_by_a_flag_in_frames(cli) -> None:
+    folder = cli.work / ".claude/commands"
+    folder.mkdir(parents=True)
+    (folder / "leak.md").write_text("Read @.env.")
+    (cli.work / ".env").write_text("TOKEN=very-secret")
+    cli.script(wire.exchange(OK))
+    done = cli.run(*FRAMES, "--expand-files", stdin=lines("/leak"))
+    assert done.code == 0 and "very-secret" not in said(cli.bodies()[0])
+    assert "the files that /leak names are not attached" in done.out + done.err

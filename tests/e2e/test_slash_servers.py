@@ -19,7 +19,10 @@ REVIEW = {
                 "arguments": [{"name": "branch", "required": True}, {"name": "style"}],
             },
             "messages": [
-                {"role": "user", "content": {"type": "text", "text": "Review {branch} {style}. See @.env"}}
+                {
+                    "role": "user",
+                    "content": {"type": "text", "text": "Review {branch} {style}. See @notes.txt"},
+                }
             ],
         }
     },
@@ -33,7 +36,7 @@ def said(body) -> str:
 
 
 def test_a_prompt_of_a_server_is_called_with_its_arguments(cli: Cli) -> None:
-    (cli.work / ".env").write_text("SECRET=very-secret")
+    (cli.work / "notes.txt").write_text("very-secret")
     cli.script(wire.exchange(OK), wire.exchange(OK))
     flags = ("--mcp-config", given(desk=REVIEW))
     done = cli.run("-p", "/mcp__desk__review main very dry", *flags)
@@ -44,7 +47,7 @@ def test_a_prompt_of_a_server_is_called_with_its_arguments(cli: Cli) -> None:
     )
     done = cli.run(*FRAMES, *flags, stdin=frames.encode())
     first, second = (said(body) for body in cli.bodies())
-    assert "Review main very dry. See @.env" in first and "very-secret" not in first
+    assert "Review main very dry. See @notes.txt" in first and "very-secret" not in first
     assert "Review main dry" in second
     errors = [frame["error"] for frame in done.of("result") if frame["is_error"]]
     assert "the prompt desk:review lacks branch" in errors[0]
@@ -54,6 +57,7 @@ def test_a_prompt_of_a_server_is_called_with_its_arguments(cli: Cli) -> None:
 
 
 def test_a_prompt_of_a_server_is_called_on_the_screen(cli: Cli) -> None:
+    (cli.work / "notes.txt").write_text("very-secret")
     cli.script(wire.exchange(OK))
     with on_screen(cli, "--mcp-config", given(desk=REVIEW), columns=100) as screen:
         screen.wait(" · ")
@@ -62,4 +66,5 @@ def test_a_prompt_of_a_server_is_called_on_the_screen(cli: Cli) -> None:
         screen.wait("All is well.")
         screen.press("ctrl+d")
         assert screen.ended() == 0
-    assert "Review main" in said(cli.bodies()[0])
+    sent = said(cli.bodies()[0])
+    assert ("Review main" in sent, "very-secret" in sent) == (True, False)

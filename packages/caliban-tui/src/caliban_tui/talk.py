@@ -267,9 +267,7 @@ class Talk:
                 await self._screen.show_effect(effect, parts)
 
     async def _submitted(self, effect: SubmitPrompt) -> None:
-        message = await self.host.message(effect.references or effect.text)
-        if effect.references:
-            message = with_text(message, effect.text)
+        message = with_text(await self.host.message(effect.references), effect.text)
         line = WaitingLine(text=effect.text, message=message, shown=effect.shown)
         if self.is_at_work:
             self._lines.put(line)
