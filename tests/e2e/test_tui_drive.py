@@ -203,3 +203,27 @@ def test_what_a_command_prints_is_seen_while_it_runs(cli: Cli) -> None:
         screen.wait("whole-42")
         screen.press("ctrl+d")
         assert screen.ended() == 0
+
+
+def test_settings_say_how_the_screen_is_used_and_the_end_takes_all_of_it_back(cli: Cli) -> None:
+    cli.configure('[tui]\npainter = "full"\nmouse = true\ntitle = true\ntheme = "nosuch"\n')
+    cli.script(wire.exchange(wire.text("On the whole screen.")))
+    with on_screen(cli) as screen:
+        screen.wait("there is no theme")
+        screen.wait("anthropic/")
+        screen.type("hello")
+        screen.press("enter")
+        screen.wait("On the whole screen.")
+        sent = bytes(screen.sent)
+        assert b"\x1b[?1049h" in sent
+        assert b"\x1b[?1006h" in sent
+        assert b"\x1b]2;caliban" in sent
+        screen.type("/tui inline")
+        screen.press("enter")
+        screen.wait(lambda: b"\x1b[?1049l" in screen.sent)
+        screen.wait("On the whole screen.")
+        screen.press("ctrl+d")
+        assert screen.ended() == 0
+        assert is_sane(screen)
+        assert screen.sent.rfind(b"\x1b[?1006l") > screen.sent.rfind(b"\x1b[?1006h")
+        assert b"\x1b[23;2t" in screen.sent

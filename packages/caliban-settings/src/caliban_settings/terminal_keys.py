@@ -47,7 +47,12 @@ TERMINAL_KEYS: Final[tuple[Key, ...]] = (
         default="both",
         doc="How a person who looks elsewhere is called: the bell, a message of the desktop (OSC 9).",
     ),
-    Key(path="tui.title", form=FLAG, default=False, doc="Name the window after the conversation."),
+    Key(
+        path="tui.title",
+        form=FLAG,
+        default=False,
+        doc="Name the window, which has its own name again at the end.",
+    ),
     Key(
         path="tui.showCostInStatusline",
         form=FLAG,

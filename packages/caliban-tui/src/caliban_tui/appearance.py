@@ -16,6 +16,7 @@ from caliban_tui.editor import LineEditor
 from caliban_tui.images import image_protocol
 from caliban_tui.keys.custom import own_rows
 from caliban_tui.look import NORMAL, DetailLevel, ImageProtocol, TranscriptLook
+from caliban_tui.notify import TITLE_BACK, title
 from caliban_tui.options import PainterName, TerminalOptions
 from caliban_tui.paint.choose import painter_for
 from caliban_tui.stage import Stage
@@ -72,7 +73,7 @@ class Appearance:
             return
         before, self._caps = self._caps, caps
         if caps.kitty_keys and not before.kitty_keys:
-            self._stage.set_modes(PUSH_KEYS, b"")
+            self._stage.set_mode("keys", PUSH_KEYS)
         if caps.background != before.background and self._theme_name == AUTO:
             self._use_theme(AUTO)
         if caps.synchronised and not before.synchronised and self._painter != "linear":
@@ -99,6 +100,8 @@ class Appearance:
             self._use_painter(options.painter)
         if options.mouse != before.mouse:
             self._use_mouse()
+        if options.title != before.title:
+            self._use_title()
 
     def change(self, wanted: UseScreen) -> None:
         """Another way to use the screen, for as long as the program runs. Raises `ThemeError`."""
@@ -170,7 +173,16 @@ class Appearance:
     def _use_mouse(self) -> None:
         """Take the wheel, where that is wanted: only the whole screen has something to scroll."""
         wanted = self.options.mouse and self._painter == "full"
-        self._stage.set_modes(MOUSE if wanted else b"", b"" if wanted else MOUSE_OFF)
+        if wanted:
+            self._stage.set_mode("mouse", MOUSE, MOUSE_OFF)
+        else:
+            self._stage.end_mode("mouse")
+
+    def _use_title(self) -> None:
+        if self.options.title:
+            self._stage.set_mode("title", title(self.options.title), TITLE_BACK)
+        else:
+            self._stage.end_mode("title")
 
     def _use_vim(self, wanted: bool) -> None:
         self._is_vim = wanted

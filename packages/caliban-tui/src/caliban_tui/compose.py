@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from caliban_tui.draft import draft_lines
+from caliban_tui.ends import compact
 from caliban_tui.line import ScreenLine, plain
 from caliban_tui.menu import menu_lines
 from caliban_tui.openlines import open_lines, spoken_lines
@@ -24,7 +25,9 @@ def compose(view: ConversationView, ui: UiState, size: ScreenSize, now_s: float)
     lines: list[ScreenLine] = open_lines(view, size, now_s)
     if view.is_working:
         mark = SPINNER[ui.tick % len(SPINNER)]
-        lines.append(cut(plain(f"{mark} {now_s - view.began_s:.0f} s · esc interrupts", "dim"), size.columns))
+        tokens = f" · {compact(view.output_tokens)} tokens" if view.output_tokens else ""
+        words = f"{mark} {now_s - view.began_s:.0f} s{tokens} · esc interrupts"
+        lines.append(cut(plain(words, "dim"), size.columns))
     asked = None
     if ui.question is not None:
         room = ScreenSize(size.columns, max(size.rows - len(lines) - 5, 3))

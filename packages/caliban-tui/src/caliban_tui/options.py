@@ -18,8 +18,8 @@ class TerminalOptions(Struct, frozen=True, kw_only=True):
     """See `docs/reference/settings.md`, keys `tui.*`, `editor_mode` and `view_mode`.
 
     An empty `theme` follows the terminal; a person's own are files in `theme_folders`.
-    `keys` are a person's own: the name of an action, and the keys that
-    do it (none: it has no key). `wraps` breaks prose at words; without it the terminal breaks it.
+    `keys` are a person's own: the name of an action, and the keys that do it (none: it has no key). `wraps`
+    breaks prose at words; without it the terminal breaks it. `title` names the window, empty for no name.
     `graphics` is the protocol for images, empty where the terminal is to say it.
     """
 
@@ -33,6 +33,6 @@ class TerminalOptions(Struct, frozen=True, kw_only=True):
     wraps: bool = True
     reduces_motion: bool = False
     notify: NotifyBy = "both"
-    sets_title: bool = False
+    title: str = ""
     shows_cost: bool = True
     graphics: GraphicsName = ""

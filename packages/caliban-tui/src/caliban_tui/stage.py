@@ -51,12 +51,12 @@ class Stage:
         self._due = anyio.Event()
         self._size: ScreenSize | None = None
         self._is_open = False
-        self._modes: list[bytes] = []
+        self._modes: dict[str, tuple[bytes, bytes]] = {}
 
     def open(self) -> None:
         """Begin to paint. Raises `TerminalGone`."""
         self.tty.enter()
-        self.tty.write(self.painter.enter() + b"".join(self._modes))
+        self.tty.write(self.painter.enter() + self._modes_on())
         self._is_open = True
 
     def use_painter(self, painter: Painter) -> None:
@@ -69,12 +69,22 @@ class Stage:
             self.send(painter.enter())
             self.paint()
 
-    def set_modes(self, on: bytes, off: bytes) -> None:
-        """Send `on` now and whenever the terminal is ours again, or `off` once."""
-        self._modes = [mode for mode in self._modes if mode != on] + ([on] if on else [])
-        if off:
-            self._modes.clear()
-        self.send(off or on)
+    def set_mode(self, name: str, on: bytes, off: bytes = b"") -> None:
+        """Send `on` now and whenever the terminal is ours again, and `off` whenever it is given back."""
+        self.end_mode(name)
+        self._modes[name] = (on, off)
+        self.send(on)
+
+    def end_mode(self, name: str) -> None:
+        """Send what takes a mode back, if it is set."""
+        _, off = self._modes.pop(name, (b"", b""))
+        self.send(off)
+
+    def _modes_on(self) -> bytes:
+        return b"".join(on for on, _ in self._modes.values())
+
+    def _modes_off(self) -> bytes:
+        return b"".join(off for _, off in reversed(self._modes.values()))
 
     def close(self, farewell: str = "") -> None:
         """Stop painting and give the terminal back; what was said stays, `farewell` is the last line."""
@@ -86,7 +96,7 @@ class Stage:
         self.paint()
         self._is_open = False
         try:
-            self.tty.write(self.painter.leave())
+            self.tty.write(self._modes_off() + self.painter.leave())
             if farewell:
                 self.tty.write(f"{farewell}\r\n".encode())
         except TerminalGone:
@@ -101,7 +111,7 @@ class Stage:
             return
         self._is_open = False
         try:
-            self.tty.write(self.painter.leave())
+            self.tty.write(self._modes_off() + self.painter.leave())
             self.tty.leave()
         except TerminalGone:
             self._gone()

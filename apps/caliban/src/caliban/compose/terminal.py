@@ -12,6 +12,7 @@ from caliban_settings import Settings
 GRAPHICS_VARIABLE: Final = "CALIBAN_GRAPHICS"
 GRAPHICS: Final = ("kitty", "iterm", "sixel", "none")
 DETAILS: Final[Mapping[str, str]] = {"compact": "brief", "expanded": "full"}
+TITLE: Final = "caliban"
 TIMEOUT_MS: Final = 1000
 
 
@@ -41,7 +42,7 @@ def terminal_values(settings: Settings, environ: Mapping[str, str]) -> Mapping[s
         "wraps": said("wrap", "words") == "words",
         "reduces_motion": said("reduce_motion", False),
         "notify": said("notifications", "both"),
-        "sets_title": said("title", False),
+        "title": TITLE if said("title", False) else "",
         "shows_cost": said("showCostInStatusline", True),
         "graphics": next((name for name in GRAPHICS if name == graphics), ""),
     }
