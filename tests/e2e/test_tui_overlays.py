@@ -16,7 +16,7 @@ def say(screen: Screen, text: str, answer: str) -> None:
     screen.type(text)
     screen.wait(f"> {text}")
     screen.press("enter")
-    screen.wait(answer)
+    screen.wait(lambda: answer in screen.text and "esc interrupts" not in screen.text)
 
 
 def command(screen: Screen, line: str) -> None:
