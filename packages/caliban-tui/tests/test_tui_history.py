@@ -69,7 +69,11 @@ def _write(folder: Path, name: str) -> None:
         file.add(entry(f"{name}{number} " + "x" * 3000))
 
 
-async def test_two_programs_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
+async def test_two_programs_that_write_at_once_lose_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history_module, "MAX_FILE_BYTES", 150_000)
+    monkeypatch.setattr(history_module, "KEPT_BYTES", 100_000)
     context = multiprocessing.get_context("fork")
     writers = [context.Process(target=_write, args=(tmp_path, name)) for name in "ab"]
     for writer in writers:
@@ -77,7 +81,10 @@ async def test_two_programs_that_write_at_once_lose_nothing(tmp_path: Path) -> N
     for writer in writers:
         writer.join(60)
     kept = [text.split()[0] for text in texts(HistoryFile(tmp_path, "p"))]
-    assert sorted(kept) == sorted(f"{name}{number}" for name in "ab" for number in range(100))
+    for name in "ab":
+        numbers = [int(text[1:]) for text in kept if text[0] == name]
+        assert numbers == list(range(100 - len(numbers), 100))
+    assert len(kept) > 20
 
 
 async def test_what_begins_with_a_blank_is_remembered_nowhere(tmp_path: Path) -> None:
