@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import select
 import signal
 import struct
 import subprocess
@@ -63,6 +64,8 @@ class Screen:
         self._emulator = _WholeScreen(columns, rows, history=100_000, ratio=0.5)
         self._stream = pyte.ByteStream(self._emulator)
         self._lock = threading.Lock()
+        self._reads = threading.Event()
+        self._reads.set()
         self.sent = bytearray()
         self._ours, theirs = os.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
@@ -82,6 +85,7 @@ class Screen:
 
     def _read(self) -> None:
         while True:
+            self._reads.wait()
             try:
                 data = os.read(self._ours, 1 << 16)
             except OSError:
@@ -119,6 +123,14 @@ class Screen:
         with self._lock:
             return self._emulator.cursor.y, self._emulator.cursor.x
 
+    def hold(self) -> None:
+        """Read no more of what the command writes, but for what is read already."""
+        self._reads.clear()
+
+    def release(self) -> None:
+        """Read again."""
+        self._reads.set()
+
     def type(self, text: str) -> None:
         """Type it."""
         data = text.encode()
@@ -150,8 +162,10 @@ class Screen:
             fcntl.ioctl(self._theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def ended(self) -> int:
-        """Wait for the end; the exit code."""
+        """Wait for the end, and until all that was written is on the screen; the exit code."""
         code = self.process.wait(SCREEN_S)
+        while select.select([self._ours], [], [], 0)[0]:
+            time.sleep(LOOK_S)
         time.sleep(LOOK_S)
         return code
 
@@ -162,6 +176,7 @@ class Screen:
 
     def close(self) -> None:
         """End the command, and close the terminal."""
+        self.release()
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(HANG_S)

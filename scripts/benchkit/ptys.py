@@ -39,9 +39,15 @@ _SEQUENCE = re.compile(
 class Terminal:
     """The program and what it wrote: `reads` are moments in nanoseconds of the monotonic clock and bytes."""
 
-    def __init__(self, command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        folder: Path,
+        environment: Mapping[str, str],
+        size: tuple[int, int] = (COLUMNS, ROWS),
+    ) -> None:
         self._ours, theirs = os.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
         self.reads: list[tuple[int, bytes]] = []
         self.written = bytearray()
         self._answered = 0
@@ -188,9 +194,14 @@ def _take_terminal() -> None:
 
 
 @contextmanager
-def on_terminal(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> Iterator[Terminal]:
-    """The program for the time of the block."""
-    terminal = Terminal(command, folder, environment)
+def on_terminal(
+    command: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    size: tuple[int, int] = (COLUMNS, ROWS),
+) -> Iterator[Terminal]:
+    """The program for the time of the block, on a terminal of that many columns and rows."""
+    terminal = Terminal(command, folder, environment, size)
     try:
         yield terminal
     finally:

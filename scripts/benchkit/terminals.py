@@ -40,7 +40,10 @@ def caliban(place: Place, scenario: str) -> Started:
     """The measured copy."""
     url, run = place.door.url(scenario)
     environment = place.environment(ANTHROPIC_BASE_URL=url)
-    return Started(command=(str(place.binaries / "caliban"),), environment=environment, run=run)
+    many = (
+        ("--max-turns", "400") if scenario.startswith("loop") else ()
+    )  # a start without flags is the quick one
+    return Started(command=(str(place.binaries / "caliban"), *many), environment=environment, run=run)
 
 
 def claude(place: Place, scenario: str) -> Started:

@@ -98,7 +98,23 @@ def test_built_in_themes_speak_of_roles_that_there_are(name: str) -> None:
 )
 def test_what_the_environment_says_of_a_terminal(env: dict[str, str], kind: TerminalKind) -> None:
     assert terminal_kind(env) == kind
-    assert terminal_kind(env, encoding="ANSI_X3.4-1968").unicode is False
+
+
+@pytest.mark.parametrize(
+    ("env", "unicode"),
+    [
+        ({}, True),
+        ({"LANG": "de_DE.UTF-8"}, True),
+        ({"LANG": "de_DE.utf8@euro"}, True),
+        ({"LANG": "C"}, False),
+        ({"LANG": "de_DE.UTF-8", "LC_ALL": "POSIX"}, False),
+        ({"LC_CTYPE": "de_DE.ISO-8859-1", "LANG": "de_DE.UTF-8"}, False),
+        ({"LANG": "C.UTF-8"}, True),
+        ({"LANG": "de_DE"}, True),
+    ],
+)
+def test_marks_are_unicode_where_the_locale_is(env: dict[str, str], unicode: bool) -> None:
+    assert terminal_kind(env).unicode is unicode
 
 
 @pytest.mark.parametrize(
@@ -123,9 +139,21 @@ def test_styles_are_roles_and_several_of_them() -> None:
     line = (StyledText("a", "bold link"), StyledText("b", "nothing"), StyledText("c", "link", "http://e.org"))
     assert (
         encode_line(line, theme)
-        == "\x1b[1;4;34ma\x1b[mb\x1b]8;;http://e.org\x1b\\\x1b[4;34mc\x1b[m\x1b]8;;\x1b\\"
+        == "\x1b[1;4;34ma\x1b[mb\x1b[4;34m\x1b]8;;http://e.org\x1b\\c\x1b]8;;\x1b\\\x1b[m"
     )
     assert choose_theme("dark", TerminalKind(depth="none", is_dumb=True)).sgr("bold") == ""
+
+
+def test_words_of_one_style_are_sent_as_one() -> None:
+    theme = Theme(name="t", roles={"dim": "2", "code": "36", "link": "4"})
+
+    def sent(*pairs: tuple[str, str]) -> str:
+        return encode_line(tuple(StyledText(text, style) for text, style in pairs), theme)
+
+    assert sent(("a", "dim"), (" ", ""), ("b", "dim")) == "\x1b[2ma b\x1b[m"
+    assert sent(("a", "dim"), (" ", ""), ("b", "code")) == "\x1b[2ma \x1b[0;36mb\x1b[m"
+    assert sent(("a", "link"), (" ", ""), ("b", "link")) == "\x1b[4ma\x1b[m \x1b[4mb\x1b[m"
+    assert sent(("a", ""), (" ", "link")) == "a\x1b[4m \x1b[m"
 
 
 @pytest.mark.parametrize("link", ["http://e.org/\x1b\\\x1b[2J", "a b", "é", "x" * 3_000, "\n"])

@@ -13,6 +13,7 @@ from caliban_commands.answer import UseScreen
 from caliban_common.errors import CalibanError
 from caliban_tui.caps import PUSH_KEYS, UNKNOWN, TerminalCaps, answered, queries, reflows
 from caliban_tui.editor import LineEditor
+from caliban_tui.images import image_protocol
 from caliban_tui.keys.custom import own_rows
 from caliban_tui.look import NORMAL, DetailLevel, ImageProtocol, TranscriptLook
 from caliban_tui.options import PainterName, TerminalOptions
@@ -52,17 +53,17 @@ class Appearance:
         self._env = env
         self._say = say
         self._complain = complain
-        self._kind = terminal_kind(env, encoding=_encoding(env))
+        self._kind = terminal_kind(env)
         self._caps: TerminalCaps = UNKNOWN
         self._is_vim = False
         self._painter: PainterName = "inline"
         self._theme_name = AUTO
         self._theme = choose_theme(AUTO, self._kind)
+        self._use_painter("linear" if self._kind.is_dumb else "inline")
 
     def begin(self) -> None:
-        """Ask the terminal what it can, and paint in its colours; one that moves no cursor gets lines."""
+        """Ask the terminal what it can."""
         self._stage.send(queries(self._env))
-        self._use_painter("linear" if self._kind.is_dumb else "inline")
 
     def answered(self, data: bytes) -> None:
         """The terminal says something of itself."""
@@ -138,17 +139,8 @@ class Appearance:
         self._say(f"what tools say is shown {WORDS[detail]} from here on")
 
     def _images(self) -> ImageProtocol:
-        match self.options.graphics:
-            case "kitty":
-                return "kitty"
-            case "iterm":
-                return "iterm2"
-            case "":
-                if self._caps.kitty_graphics and "TMUX" not in self._env:
-                    return "kitty"
-                return "iterm2" if self._env.get("TERM_PROGRAM") in ("iTerm.app", "WezTerm") else ""
-            case _:
-                return ""
+        answered: ImageProtocol = "kitty" if self._caps.kitty_graphics else ""
+        return image_protocol(self.options.graphics, self._env, answered)
 
     def _folders(self) -> tuple[Path, ...]:
         return tuple(map(Path, self.options.theme_folders))
@@ -190,9 +182,3 @@ class Appearance:
             self._editor.use_keys(own_rows(options.keys))
         except CalibanError as error:
             self._complain(error)
-
-
-def _encoding(env: Mapping[str, str]) -> str:
-    """The encoding that the locale names; UTF-8 where it names none."""
-    named = env.get("LC_ALL") or env.get("LC_CTYPE") or env.get("LANG") or ""
-    return named.partition(".")[2].partition("@")[0] or "utf-8"

@@ -35,8 +35,8 @@ class TerminalKind(Struct, frozen=True, kw_only=True):
     is_dark: bool = True
 
 
-def terminal_kind(env: Mapping[str, str], *, encoding: str = "utf-8") -> TerminalKind:
-    """What `env` says of the terminal; `encoding` is that of its locale, or of the stream.
+def terminal_kind(env: Mapping[str, str]) -> TerminalKind:
+    """What `env` says of the terminal.
 
     NO_COLOR (not empty) takes colours away, COLORTERM and TERM say how many there are, COLORFGBG which
     background.
@@ -52,10 +52,23 @@ def terminal_kind(env: Mapping[str, str], *, encoding: str = "utf-8") -> Termina
         depth = "256"
     background = env.get("COLORFGBG", "").rpartition(";")[2]
     is_dark = not (background.isascii() and background.isdigit() and int(background[:3]) in (7, 15))
-    unicode = encoding.lower().replace("-", "").replace("_", "") in ("utf8", "utf16", "utf32", "gb18030")
+    unicode = _encoding(env).lower().replace("-", "").replace("_", "") in (
+        "utf8",
+        "utf16",
+        "utf32",
+        "gb18030",
+    )
     return TerminalKind(
         depth=depth, unicode=unicode, links=not is_dumb and term != "linux", is_dumb=is_dumb, is_dark=is_dark
     )
+
+
+def _encoding(env: Mapping[str, str]) -> str:
+    """The encoding of the locale; UTF-8 where none is named, for containers rarely name one."""
+    locale = env.get("LC_ALL") or env.get("LC_CTYPE") or env.get("LANG") or ""
+    if locale in ("C", "POSIX"):
+        return "ascii"
+    return locale.partition(".")[2].partition("@")[0] or "utf-8"
 
 
 def choose_theme(

@@ -27,14 +27,18 @@ DEFAULT_SIZE: Final = ScreenSize(80, 24)
 class Tty:
     """A terminal to read from and one to write to, as file descriptors. Modes that it has are given back.
 
-    Where a `first` frame stands on it, that one is taken over, with the modes from before it.
+    Where a `first` frame stands on it, that one is taken over, with the modes from before it. One that
+    `is_dumb` is sent no sequence.
     """
 
-    def __init__(self, read_fd: int = 0, write_fd: int = 1, *, first: FirstFrame | None = None) -> None:
+    def __init__(
+        self, read_fd: int = 0, write_fd: int = 1, *, first: FirstFrame | None = None, is_dumb: bool = False
+    ) -> None:
         self.read_fd: int = read_fd
         self.write_fd: int = write_fd
         self.outlet: TerminalOutlet = TerminalOutlet(write_fd)
         self._first = first
+        self._is_dumb = is_dumb
         self._before: list[Any] | None = None if first is None else first.before
 
     def size(self) -> ScreenSize:
@@ -62,12 +66,14 @@ class Tty:
         if first is not None:
             self.write(first.cleared)
             first.handed_over()
-        self.write(MODES)
+        if not self._is_dumb:
+            self.write(MODES)
 
     def leave(self) -> None:
         """Give the terminal back as it was; never raises."""
         with suppress(TerminalGone):
-            self.write(self.outlet.undo + RESTORE)
+            if not self._is_dumb:
+                self.write(self.outlet.undo + RESTORE)
             self.outlet.finish(LEAVE_S)
         self.outlet.close()
         if self._before is not None:

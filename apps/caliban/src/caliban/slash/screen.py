@@ -16,10 +16,10 @@ DETAILS = ("brief", "normal", "full")
 
 def theme_names() -> tuple[str, ...]:
     """The themes that there are."""
-    from caliban_tui import theme
+    from caliban_common.paths import config_dir
+    from caliban_tui.themes import THEME_NAMES, own_themes
 
-    names = getattr(theme, "theme_names", None)
-    return tuple(names()) if callable(names) else (theme.DARK.name,)
+    return (*THEME_NAMES, *own_themes((config_dir() / "themes",)))
 
 
 async def tui(app: App, context: SlashContext, arguments: str) -> CommandAnswer:

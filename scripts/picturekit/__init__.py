@@ -1,0 +1,1 @@
+"""Pictures of the terminal interface, from real runs."""
