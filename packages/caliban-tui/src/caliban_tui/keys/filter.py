@@ -125,16 +125,11 @@ class KeyFilter:
             self._tail = seen[-len(PASTE_END) + 1 :]
             return b""
         whole = self._taken() + data
-        last = len(whole) - len(seen) + place
-        # A pasted end of a paste would let what is behind it act: the last one that comes at once is the end.
-        while not whole.startswith(PASTE_START, last + len(PASTE_END)):
-            later = whole.find(PASTE_END, last + len(PASTE_END))
-            if later < 0:
-                break
-            last = later
-        strokes += self._pasted(whole[:last])
+        end = len(whole) - len(seen) + place
+        strokes += self._pasted(whole[:end])
+        # What was pasted may hold the end of a paste itself: what is behind it must not act at once.
         self._has_pasted = True
-        return whole[last + len(PASTE_END) :]
+        return whole[end + len(PASTE_END) :]
 
     def _behind_paste(self, data: bytes, strokes: list[KeyStroke]) -> bytes:
         """Take what comes at once behind a paste: characters are typed, keys wait until no end comes."""
