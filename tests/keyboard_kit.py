@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -46,7 +47,7 @@ class Keyboard:
         )
         actions: dict[Action, Callable[[], None]] = {name: self._noted(name) for name in others}
         actions["send"] = lambda: self.done.append(f"send {self.editor.take()}")
-        actions["clear_or_quit"] = lambda: self.editor.clear()  # noqa: PLW0108 - it is made below
+        actions["clear_or_quit"] = self._clear
         actions["end_of_file"] = lambda: self.editor.exit()  # noqa: PLW0108 - likewise
         self.editor = LineEditor(
             actions,
@@ -60,6 +61,28 @@ class Keyboard:
         """Send keys, or bytes."""
         data = text.encode() if isinstance(text, str) else text
         os.write(self._keys, data)
+
+    def press(self, keys: str) -> None:
+        """Press keys one by one, each known by itself: an Escape waits for nothing. The editor must run."""
+        from caliban_tui.keys.filter import KeyFilter
+
+        names = KeyFilter()
+        app = self.editor._app
+        assert app.context is not None
+        for part in re.findall("\x1b\\[.|.", keys, re.DOTALL):
+            for stroke in (*names.feed(part.encode()), *names.flush()):
+                app.context.copy().run(self.editor._keys.stroke, stroke)
+
+    async def started(self) -> None:
+        """Wait until keys can be pressed."""
+        await self.wait(lambda: self.editor._app.is_running and self.editor._app.context is not None)
+
+    def begin(self, text: str) -> None:
+        """Another draft, in vim's normal mode at its beginning, with nothing to undo."""
+        self.editor.set_text(text, 0)
+        self.press("\x1b")
+        self.editor.set_text(text, 0)
+        self.editor._vim.reset()
 
     async def wait(self, is_so: Callable[[], object]) -> None:
         """Wait until it is so."""
@@ -90,6 +113,9 @@ class Keyboard:
         for descriptor in (self._ours, self._keys):
             if descriptor >= 0:
                 os.close(descriptor)
+
+    def _clear(self) -> None:
+        self.editor.take()
 
     def _noted(self, name: str) -> Callable[[], None]:
         return lambda: self.done.append(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import select
 import signal
 import struct
 import subprocess
@@ -161,8 +162,10 @@ class Screen:
             fcntl.ioctl(self._theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def ended(self) -> int:
-        """Wait for the end; the exit code."""
+        """Wait for the end, and until all that was written is on the screen; the exit code."""
         code = self.process.wait(SCREEN_S)
+        while select.select([self._ours], [], [], 0)[0]:
+            time.sleep(LOOK_S)
         time.sleep(LOOK_S)
         return code
 

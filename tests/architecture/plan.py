@@ -123,6 +123,8 @@ HEAVY = (
 HEAVY_AT_IMPORT: Mapping[str, tuple[str, ...]] = {
     "caliban_tui.keys.draftbuffer": ("asyncio", "prompt_toolkit"),
     "caliban_tui.keys.vim": ("asyncio", "prompt_toolkit"),
+    "caliban_tui.keys.vimchange": ("asyncio", "prompt_toolkit"),
+    "caliban_tui.keys.vimkeys": ("asyncio", "prompt_toolkit"),
     "caliban_tui.keys.source": ("asyncio", "prompt_toolkit"),
     "caliban_tui.live": ("asyncio", "prompt_toolkit"),
 }
@@ -216,7 +218,9 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban_permissions.rules.url": "addresses are looked at with the first page that is fetched",
     "caliban_permissions.engine": "the shell grammar and its tables are loaded with the first command",
     "caliban.faces.terminal": "the app is loaded beside the screen that it stands behind",
+    "caliban.faces.endsignals": "the watcher of another face is for Windows alone",
     "caliban.faces.terminalhost": "what a person rarely types is loaded when it is typed",
+    "caliban_tui.talk": "what a prompt is made of is loaded behind the editor",
     "caliban_tui.editor": "prompt-toolkit is loaded behind the first frame",
     "caliban_tools_builtin.fs.file": "other names are looked for where a file has some",
     "caliban_provider.registry": "the words of an error are cleaned once there is one",
@@ -234,6 +238,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban_sessions.store": "lists and removals are no part of a run",
     "caliban_skills.tool": "files of skills are looked at with the first call",
     "caliban_tools_builtin.catalog": "a tool's work is loaded with its first call",
+    "caliban_tools_builtin.shell.bash": "following what a command prints is for runs that a person watches",
     "caliban_tools_builtin.fs.read": "notebooks are taken apart where there is one",
     "caliban_tools_builtin.search.links": "ignore rules are read where a directory holds no listed file",
     "caliban_tools_builtin.search.scan": "the child loads what its query asks for",

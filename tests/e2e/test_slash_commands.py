@@ -13,6 +13,7 @@ from hang_guard import HANG_S
 
 from caliban.slash.table import BUILT_IN
 from caliban_provider_anthropic.testing import wire
+from caliban_sessions import SessionStore
 
 FRAMES = ("-p", "--input-format", "stream-json", "--output-format", "stream-json")
 NO_KEY = {"ANTHROPIC_API_KEY": ""}
@@ -442,3 +443,60 @@ def test_lines_of_a_command_file_pass_the_gate_in_frames_too(cli) -> None:
     cli.script(wire.exchange(OK))
     assert cli.run(*FRAMES, "--allow", "Bash(touch *)", stdin=lines("/make")).code == 0
     assert (cli.work / "made").exists()
+
+
+def test_commands_look_at_the_session_that_goes_on_and_leave_it(cli) -> None:
+    cli.script(wire.exchange(OK))
+    assert cli.run("-p", "say hello", "--session", "one").code == 0
+    path = cli.home / ".local/share/caliban/sessions/one.json"
+    before = path.read_bytes()
+    assert "2 messages" in cli.run("-c", "-p", "/context", env=NO_KEY).out
+    with SessionStore(path.parent).open("one", create=False):  # somebody is at work on it
+        assert "the session one\n" in cli.run("-c", "-p", "/usage", env=NO_KEY).out
+    assert cli.run("-r", "one", "-p", "/export out.json", env=NO_KEY).code == 0
+    exported = (cli.work / "out.json").read_text()
+    assert "All is well." in exported and "cost_usd" in exported
+    assert path.read_bytes() == before
+    assert cli.run("-c", "-p", "/rename Hello there", env=NO_KEY).code == 0
+    assert "Hello there" in cli.run("sessions", "list").out
+    other = cli.run("-c", "-p", "/resume one two three", env=NO_KEY)
+    assert (other.code, "no session here is like" in other.err) == (1, True)
+    switched = cli.run("-p", "/resume one", env=NO_KEY)
+    assert (switched.code, "caliban -r one -p" in switched.err) == (1, True)
+
+
+def test_a_session_that_is_not_saved_is_exported_as_it_is_in_memory(cli) -> None:
+    cli.script(wire.exchange(OK))
+    done = cli.run(*FRAMES, "--no-save", stdin=lines("say hello", "/export out.md", "/usage", "/rename x"))
+    assert "All is well." in (cli.work / "out.md").read_text()
+    assert "no session is being written" in done.of("result")[-1]["error"]
+
+
+def test_what_takes_memory_is_written_down(cli) -> None:
+    done = cli.run(*FRAMES, stdin=lines("/heapdump", "/heapdump", "/heapdump stop"))
+    shown = outputs(done)
+    assert "bytes since it began" in shown[1] and "Bytes" in shown[1]
+    (dump,) = (cli.home / ".cache/caliban/heap").iterdir()
+    assert dump.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_model_that_a_file_asks_for_is_told_where_it_is_not_asked(cli) -> None:
+    folder = cli.home / ".config/caliban/commands"
+    folder.mkdir(parents=True)
+    (folder / "dear.md").write_text("---\nmodel: claude-opus-4-6\n---\nHi.")
+    cli.script(wire.exchange(OK), wire.exchange(OK))
+    done = cli.run(*FRAMES, stdin=lines("/dear"))
+    assert "/dear asks for the model claude-opus-4-6" in done.err + done.out
+    assert cli.run("-p", "/dear").code == 0
+    assert [body["model"] for body in cli.bodies()] == ["claude-sonnet-4-6", "claude-opus-4-6"]
+
+
+def test_a_file_that_nobody_trusts_attaches_nothing_by_a_flag_in_frames(cli) -> None:
+    folder = cli.work / ".claude/commands"
+    folder.mkdir(parents=True)
+    (folder / "leak.md").write_text("Read @.env.")
+    (cli.work / ".env").write_text("TOKEN=very-secret")
+    cli.script(wire.exchange(OK))
+    done = cli.run(*FRAMES, "--expand-files", stdin=lines("/leak"))
+    assert done.code == 0 and "very-secret" not in said(cli.bodies()[0])
+    assert "the files that /leak names are not attached" in done.out + done.err

@@ -190,3 +190,16 @@ def test_how_to_come_back_is_the_last_line(cli: Cli) -> None:
         assert screen.ended() == 0
         assert "caliban --resume" in screen.text
         assert screen.modes[3] == termios.tcgetattr(screen._theirs)[3]
+
+
+def test_what_a_command_prints_is_seen_while_it_runs(cli: Cli) -> None:
+    with on_screen(cli) as screen:
+        screen.wait("anthropic/")
+        screen.type("!echo half-$((20+1)); until [ -e go ]; do sleep 0.05; done; echo whole-$((40+2))")
+        screen.press("enter")
+        screen.wait("half-21")
+        assert "whole-42" not in screen.text
+        (cli.work / "go").touch()
+        screen.wait("whole-42")
+        screen.press("ctrl+d")
+        assert screen.ended() == 0

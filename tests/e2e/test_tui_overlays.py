@@ -126,3 +126,58 @@ def test_a_session_is_looked_at_renamed_and_gone_on_with(cli: Cli) -> None:
         say(screen, "go on", "It goes on.")
         assert "the older question" in json.dumps(cli.bodies()[-1]["messages"])
         leave(screen)
+
+
+def test_commands_in_the_background_are_followed_and_ended(cli: Cli) -> None:
+    call = wire.tool_use("Bash", {"command": "echo begun; sleep 600", "background": True})
+    cli.script(wire.exchange(call), wire.exchange(wire.text("It runs.")))
+    with on_screen(cli, "--allow", "Bash:*", rows=30) as screen:
+        screen.wait(" · ")
+        say(screen, "start it", "It runs.")
+        screen.press("ctrl+b")
+        screen.wait("In the background")
+        screen.wait(lambda: screen.press("r") or "begun" in screen.text)
+        screen.press("enter")
+        screen.wait("esc back")
+        screen.press("esc")
+        screen.wait("x end it")
+        screen.press("x")
+        screen.wait("yes")
+        screen.press("down", "enter")
+        screen.wait(lambda: screen.press("r") or "killed" in screen.text)
+        screen.press("q")
+        screen.wait(lambda: "In the background" not in screen.text)
+        leave(screen)
+
+
+def test_all_of_the_transcript_opens_in_the_editor(cli: Cli) -> None:
+    seen = cli.work.parent / "seen"
+    editor = cli.work.parent / "editor"
+    editor.write_text(f"#!/bin/sh\ncp \"$1\" '{seen}'\n", encoding="utf-8")
+    editor.chmod(0o755)
+    cli.script(wire.exchange(wire.text("A fine answer.")))
+    with on_screen(cli, env={"VISUAL": str(editor)}) as screen:
+        screen.wait(" · ")
+        say(screen, "hello", "A fine answer.")
+        screen.press("ctrl+o")
+        screen.wait("Transcript · ")
+        screen.press("v")
+        screen.wait(seen.exists)
+        screen.wait("Transcript · ")
+        screen.press("q")
+        screen.wait(lambda: "Transcript · " not in screen.text)
+        leave(screen)
+    text = seen.read_text(encoding="utf-8")
+    assert "hello" in text and "A fine answer." in text
+
+
+def test_a_choice_of_a_command_is_picked_from_a_list(cli: Cli) -> None:
+    with on_screen(cli) as screen:
+        screen.wait(" · ")
+        command(screen, "/effort")
+        screen.wait("type to search")
+        screen.type("low")
+        screen.wait(lambda: "> low" in screen.text and "high" not in screen.text)
+        screen.press("enter")
+        screen.wait("/effort low")
+        leave(screen)

@@ -160,7 +160,7 @@ def test_a_plan_is_approved_with_edits_or_sent_back_with_words(cli: Cli) -> None
         screen.wait("what is to be different")
         screen.type("more of that")
         screen.press("enter")
-        screen.wait("# Second")
+        screen.wait("Second")
         screen.wait("then enter")
         screen.press("a")
         screen.wait("Carried out.")
@@ -245,4 +245,53 @@ def test_a_question_that_an_output_draws_takes_no_key(cli: Cli) -> None:
         screen.wait("> yYn")
         assert "> go" in screen.text, "the output has not cleared the screen"
         screen.press("ctrl+c")
+        leave(screen)
+
+
+def test_a_question_names_the_agent_whose_call_it_is(cli: Cli) -> None:
+    task = {"prompt": "do it", "description": "helper", "subagent_type": "general-purpose"}
+    cli.script(
+        wire.exchange(wire.tool_use("Agent", task)),
+        wire.exchange(bash("touch child")),
+        wire.exchange(wire.text("Child done.")),
+        wire.exchange(wire.text("All over.")),
+    )
+    with on_screen(cli, "--allow", "Agent") as screen:
+        begin(screen)
+        text = screen.wait("May Bash run?")
+        assert "(asked by " in text
+        screen.wait(READY)
+        screen.press("y")
+        screen.wait("All over.")
+        assert (cli.work / "child").exists()
+        leave(screen)
+
+
+def test_a_rule_for_the_session_holds_until_it_is_deleted(cli: Cli) -> None:
+    turns = [(wire.exchange(bash("touch one")), wire.exchange(wire.text(f"Done {n}."))) for n in range(3)]
+    cli.script(*(exchange for turn in turns for exchange in turn))
+    with on_screen(cli, rows=30) as screen:
+        begin(screen)
+        screen.wait(READY)
+        screen.press("Y")
+        screen.wait("kept in no file")
+        screen.press("down", "enter")
+        screen.wait("Done 0.")
+        begin(screen)
+        screen.wait("Done 1.")
+        screen.type("/permissions")
+        screen.wait("/permissions")
+        screen.press("enter")
+        screen.wait("> allow Bash:touch one  this session")
+        screen.press("d")
+        screen.wait("Delete allow Bash:touch one?")
+        screen.press("down", "enter")
+        screen.wait(lambda: "this session" not in screen.text)
+        screen.press("q")
+        screen.wait(lambda: "next mode" not in screen.text)
+        begin(screen)
+        screen.wait(READY)
+        screen.press("n")
+        screen.wait("Done 2.")
+        assert not (cli.work / ".caliban").exists()
         leave(screen)

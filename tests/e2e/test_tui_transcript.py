@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from command_kit import Cli
+from hang_guard import HANG_S
 from screen_kit import on_screen
 
+from caliban_provider.testing.exchange import Pause
 from caliban_provider_anthropic.testing import wire
 
 REPLY = """\
@@ -55,3 +57,46 @@ def test_a_conversation_with_tools_stands_in_the_scrollback_as_it_happened(cli: 
         assert shown.count(part) == 1
     assert "**" not in shown
     assert "print(" in shown
+
+
+def test_what_was_said_stays_when_a_person_leaves_in_the_midst_of_it(cli: Cli) -> None:
+    cli.script(wire.broken(wire.text("Only half of", " it"), after=4, end=Pause(HANG_S)))
+    with on_screen(cli, columns=70, rows=24) as screen:
+        screen.wait("/work")
+        screen.type("say it")
+        screen.press("enter")
+        screen.wait("Only half of")
+        screen.press("ctrl+d")
+        screen.ended()
+        assert "Only half of" in screen.text
+
+
+def test_an_agent_is_a_tree_below_its_call_and_a_discarded_reply_is_marked(cli: Cli) -> None:
+    waiting = "until [ -e go ]; do sleep 0.02; done"
+    delegated = {"description": "a look", "prompt": "look around"}
+    cut = wire.broken(
+        wire.text("It is\n\nalmost\n\n", "there"), after=4, end=wire.error_event("overloaded_error")
+    )
+    cli.script(
+        wire.exchange(wire.tool_use("Agent", delegated, id="d")),
+        wire.exchange(wire.tool_use("Bash", {"command": waiting}, id="c")),
+        wire.exchange(wire.text("I looked.")),
+        cut,
+        wire.exchange(wire.text("It is there.")),
+    )
+    with on_screen(cli, "--allow", "Bash", columns=70, rows=24) as screen:
+        screen.wait("/work")
+        screen.type("delegate")
+        screen.press("enter")
+        screen.wait("└ Bash until")
+        assert "○ Agent" in screen.text
+        (cli.work / "go").touch()
+        screen.wait("2 turns")
+        shown = "\n".join(screen.scrollback)
+    assert "● Agent" in shown
+    assert "  └ Bash until" in shown
+    assert "I looked." in shown
+    assert "the reply starts again" in shown
+    assert "above of it" in shown
+    assert shown.count("It is there.") == 1
+    assert shown.index("almost") < shown.index("the reply starts again") < shown.index("It is there.")

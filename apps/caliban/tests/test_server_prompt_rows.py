@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import pytest
-from msgspec import Struct
 
+from caliban.compose.servers.prompts import ServerPrompt, ServerPromptArgument
 from caliban.slash.serverprompts import prompt_arguments, prompt_rows
 from caliban_commands.answer import SubmitPrompt
 from caliban_commands.errors import BadArguments, CommandError
 from caliban_common.message import Base64Source, ImageBlock, Message, assistant, user
 
-
-class Argument(Struct, frozen=True, kw_only=True):
-    name: str
-
-
-class Prompt(Struct, frozen=True, kw_only=True):
-    server: str = "notes"
-    command: str = "notes:find"
-    full_name: str = "mcp__notes__find"
-    description: str = ""
-    usage: str = "<what> [where]"
-    arguments: tuple[Argument, ...] = (Argument(name="what"), Argument(name="where"))
+PROMPT = ServerPrompt(
+    server="notes",
+    name="find",
+    command="notes:find",
+    full_name="mcp__notes__find",
+    arguments=(ServerPromptArgument(name="what", required=True), ServerPromptArgument(name="where")),
+)
 
 
 @pytest.mark.parametrize(
@@ -38,13 +33,13 @@ class Prompt(Struct, frozen=True, kw_only=True):
     ],
 )
 def test_words_are_arguments_in_order_or_by_name(said, given):
-    assert prompt_arguments(Prompt(), said) == given
+    assert prompt_arguments(PROMPT, said) == given
 
 
 @pytest.mark.parametrize("said", ["what=a where=b c", "x" * 20_001])
 def test_too_much_is_refused(said):
     with pytest.raises(BadArguments, match="/notes:find takes"):
-        prompt_arguments(Prompt(), said)
+        prompt_arguments(PROMPT, said)
 
 
 class Context:
@@ -53,11 +48,11 @@ class Context:
         self.report = self.told.append
 
 
-async def called(*messages, prompt: Prompt | None = None):
+async def called(*messages):
     async def fetch(prompt, arguments):
         return messages
 
-    (row,) = prompt_rows([prompt or Prompt()], fetch)
+    (row,) = prompt_rows([PROMPT], fetch)
     context = Context()
     answer = await row.handler()(context, "a")
     return row, answer, context.told

@@ -23,7 +23,9 @@ def test_a_taken_name_is_left_out_and_an_alias_leads_to_its_command():
     assert command.name == "quit"
 
 
-@pytest.mark.parametrize("line", ["/usr/bin/env", "/", "hello /cost", "//cost", "/ cost"])
+@pytest.mark.parametrize(
+    "line", ["/usr/bin/env", "/tmp", "/etc is full", "/", "hello /cost", "//cost", "/ cost"]
+)
 def test_what_is_no_call_is_text(line: str):
     assert CommandRegistry(BUILTIN).called(line) is None
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from caliban_common.message import TextBlock
 from caliban_headless.errors import BadInput
-from caliban_headless.input import InterruptFrame, Operation, Prompt, StopTask, parse_frame
+from caliban_headless.input import InterruptFrame, Prompt, StopTask, parse_frame
+from caliban_headless.source import Operation
 
 WORDS = st.sampled_from(["type", "user", "control", "content", "subtype", "interrupt", "text", "extra"])
 VALUES = st.recursive(

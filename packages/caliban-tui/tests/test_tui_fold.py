@@ -32,6 +32,8 @@ from caliban_common.event import (
     Warned,
 )
 from caliban_common.message import (
+    Base64Source,
+    DocumentBlock,
     ImageBlock,
     Message,
     TextBlock,
@@ -54,6 +56,8 @@ from caliban_tui.blocks import (
     TranscriptBlock,
 )
 from caliban_tui.fold import fold
+from caliban_tui.openlines import open_lines
+from caliban_tui.screen import ScreenSize
 from caliban_tui.view import ConversationView, begun, ended
 
 START = begun(ConversationView(), 0.0)
@@ -300,7 +304,49 @@ def test_a_message_that_steers_and_a_hook_that_speaks_are_shown_and_no_other():
 
 def test_pictures_of_a_result_stay_with_its_call():
     picture = ImageBlock.of("image/png", "AAAA")
-    result = ToolResultBlock(tool_use_id="1", content=(picture,))
+    paper = DocumentBlock(source=Base64Source(media_type="application/pdf", data="AA"), title="a.pdf")
+    result = ToolResultBlock(tool_use_id="1", content=(TextBlock(text="see"), picture, paper))
     _, done = folded([ready("1"), ToolCallEnd(turn=0, name="T", result=result)])
     assert isinstance(done[0], CallBlock)
-    assert done[0].images == (picture,)
+    assert (done[0].images, done[0].output) == ((picture,), "see\n[document: a.pdf]")
+
+
+EVENTS: list[AgentEvent] = [
+    TurnStart(turn=0, model="m"),
+    TurnStart(turn=1, model="m"),
+    text("words\n\nmore"),
+    text("```\ncode"),
+    thought("why"),
+    *(
+        event
+        for id in ("1", "2")
+        for event in (
+            ToolCallStart(turn=0, tool_use_id=id, name="T"),
+            ToolCallInputDelta(turn=0, tool_use_id=id, partial_json="{}"),
+            ready(id),
+            ApprovalAsked(turn=0, call=ToolUseBlock(id=id, name="T", input={}), reason="r"),
+            ApprovalGiven(turn=0, tool_use_id=id, action="deny"),
+            ToolProgress(tool_use_id=id, text="at work"),
+            ChildEvent(tool_use_id=id, agent="a", event=text("inner\n\n")),
+            ChildEvent(tool_use_id=id, agent="a", event=ready("1")),
+            TaskChanged(tool_use_id=id, name="T", title="t", status="started"),
+            TaskChanged(tool_use_id=id, name="T", title="t", status="failed"),
+            ended_call(id),
+        )
+    ),
+    ReplyDiscarded(turn=0, reason="cut"),
+    turn_end(),
+    run_end(),
+]
+
+
+@given(st.lists(st.sampled_from(EVENTS), max_size=40))
+def test_events_in_any_order_leave_nothing_open_at_the_end(events: list[AgentEvent]):
+    view, done = folded([*events, run_end()])
+    assert (view.calls, view.tasks, view.open_text, view.thinking.text) == ((), (), "", "")
+    calls = [block.tool_use_id for block in done if isinstance(block, CallBlock)]
+    ends = sum(isinstance(event, ToolCallEnd) for event in events)
+    assert len(calls) >= ends
+    size = ScreenSize(20, 8)
+    half, _ = folded(events)
+    assert len(open_lines(half, size, 2.0)) <= 4

@@ -8,12 +8,13 @@ import pytest
 from msgspec.structs import replace
 from shots_kit import expect_shot
 
-from caliban_commands.answer import ChoiceRow, ShownChoice
+from caliban_commands.answer import ChoiceRow, ShownChoice, ShownTable
 from caliban_tui.line import plain, text_of
-from caliban_tui.overlay import Choose, Close, Overlay, Stay, TableOverlay, TextOverlay
+from caliban_tui.overlay import Choose, Close, Overlay, PartsOverlay, Stay, TextOverlay
 from caliban_tui.picker import PickerKey, PickerRow, choice_picker, confirmed, picker
 from caliban_tui.screen import ScreenSize
-from caliban_tui.width import line_cells
+from caliban_tui.visible import broken, visible
+from caliban_tui.width import cells, line_cells
 
 SIZE = ScreenSize(80, 12)
 ROWS = tuple(
@@ -21,11 +22,17 @@ ROWS = tuple(
     for n in range(40)
 )
 TEXT = TextOverlay(title="Help", text="\n".join(f"word {n} and \x1b[2Jmore" for n in range(30)))
-TABLE = TableOverlay(
+TABLE = PartsOverlay(
     title="Servers",
-    columns=("name", "state", "tools"),
-    rows=tuple((f"server-{n}", "connected", "search, fetch and a long list of others") for n in range(6)),
-    notes=("one note",),
+    parts=(
+        ShownTable(
+            columns=("name", "state", "tools"),
+            rows=tuple(
+                (f"server-{n}", "connected", "search, fetch and a long list of others") for n in range(6)
+            ),
+            notes=("one note",),
+        ),
+    ),
 )
 LIST = replace(
     picker("Sessions", ROWS, by="slash"),
@@ -124,3 +131,33 @@ def test_they_look_as_they_did(columns: int) -> None:
     shown = [TEXT, TABLE, LIST, press(LIST, "/", *"n 3").overlay, press(LIST, "d").overlay, ALL[-1]]
     text = "\n".join("\n".join(seen(overlay, size)) + "\n==" for overlay in shown)
     expect_shot(__file__, f"overlays-{columns}.txt", text + "\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain\ntext", "plain\ntext"),
+        ("a\tb", "a\\tb"),
+        ("\x1b[2J\x00\x7f", "\\x1b[2J\\x00\\x7f"),
+        ("é \x1b\u202e\u200b\u2028", "é \\x1b<U+202E><U+200B><U+2028>"),
+        ("p\u0430ypal", "p\u0430<U+0430>ypal"),
+        (
+            "\u0441\u043e\u0440\u0443 x",
+            "".join(f"{c}<U+{ord(c):04X}>" for c in "\u0441\u043e\u0440\u0443") + " x",
+        ),
+        ("Привет, мир", "Привет, мир"),
+        ("\uff52\uff4d", "\uff52<U+FF52>\uff4d<U+FF4D>"),
+        ("\ud800", "<U+D800>"),
+        ("👍 中文", "👍 中文"),
+    ],
+)
+def test_nothing_in_a_text_is_hidden_or_looks_like_something_else(text: str, shown: str) -> None:
+    assert visible(text) == shown
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3, 10])
+@pytest.mark.parametrize("text", ["", "abc" * 9, "中文" * 9, "a\n\nb", "👪" * 5 + "x"])
+def test_a_broken_text_is_whole_and_fits(text: str, columns: int) -> None:
+    pieces = broken(text, columns)
+    assert "".join(pieces) == text.replace("\n", "")
+    assert all(cells(piece) <= max(columns, 2) for piece in pieces)

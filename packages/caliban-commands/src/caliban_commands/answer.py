@@ -65,7 +65,7 @@ class ClearTranscript(Tagged, frozen=True, kw_only=True, tag="clear_transcript")
 class SubmitPrompt(Tagged, frozen=True, kw_only=True, tag="submit_prompt"):
     """Send `text` as a prompt; `shown` is what a person reads in its place.
 
-    `references` is the part of it in which `@` names files: what a person typed.
+    `references` is the part of it in which `@` names files: what a person typed. Empty, it names none.
     """
 
     text: str

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from importlib import import_module
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
 from caliban_commands.answer import CommandAnswer
-from caliban_drive.notice import Report
-from caliban_drive.result import Costs
-from caliban_drive.session import Session
+
+if TYPE_CHECKING:
+    from caliban_drive.notice import Report
+    from caliban_drive.result import Costs
+    from caliban_drive.session import Session
 
 Group: TypeAlias = Literal[
     "Session", "Model", "Permissions", "Context", "Memory", "Extensions", "Screen", "Diagnostics", "Yours"

@@ -54,9 +54,9 @@ class CommandRegistry:
         self._own[command.name] = command
         return True
 
-    def find(self, name: str) -> SlashCommand | None:
-        """The command of this name or alias, whatever its case."""
-        self._look(now=True)
+    def find(self, name: str, *, now: bool = False) -> SlashCommand | None:
+        """The command of this name or alias, whatever its case; `now` looks whether there are others."""
+        self._look(now=now)
         return self._names.get(name.lower())
 
     async def refresh(self) -> None:
@@ -73,7 +73,7 @@ class CommandRegistry:
         match = CALLED.fullmatch(line.strip())
         if match is None:
             return None
-        command = self.find(match[1])
+        command = self.find(match[1], now=True)
         if command is None and os.path.lexists(f"/{match[1]}"):
             return None
         if command is None:

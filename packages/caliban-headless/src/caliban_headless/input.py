@@ -1,7 +1,4 @@
-"""Where prompts come from: an argument, standard input as text, or stream-json frames.
-
-A source gives prompts one by one and knows, when a run is over, whether more will come.
-"""
+"""Prompts from standard input: a text to its end, or stream-json frames, which bring more."""
 
 from __future__ import annotations
 
@@ -10,13 +7,14 @@ import json
 from collections import deque
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never
 
 import anyio
 from anyio.abc import TaskGroup
 from msgspec import Struct
 
 from caliban_common.errors import DataError
+from caliban_common.event import Warned
 from caliban_common.message import (
     Base64Source,
     Block,
@@ -31,10 +29,11 @@ from caliban_common.text import one_line
 from caliban_common.typed import typed
 from caliban_headless.errors import BadInput, HeadlessError, InputTooLarge, MissingInput
 from caliban_headless.local import LocalCommand
+from caliban_headless.reached import RunAtWork
+from caliban_headless.source import Operation
 from caliban_headless.stdin import Stdin
 
 if TYPE_CHECKING:
-    from caliban_common.event import Warned
     from caliban_headless.desk import HostDesk
     from caliban_headless.requests import Answered, HostRequest, Serve
     from caliban_images import MediaLimits
@@ -45,38 +44,6 @@ NOTHING_SERVED: Final[Mapping[str, Serve]] = MappingProxyType({})
 _FORM: Final = 'a prompt is sent as {"type":"user","content":"…"}'
 
 
-class PromptSource(Protocol):
-    """Gives prompts. `last` is whether none will come after those already given."""
-
-    async def next(self) -> Message | Operation | Resumption | LocalCommand | HostRequest | Answered | None:
-        """The next prompt, waiting for it; `None` at the end. Raises `HeadlessError` for a bad one."""
-        ...
-
-    async def last(self) -> bool:
-        """Whether the input has ended: then one result answers all prompts of it together."""
-        ...
-
-
-class RunAtWork(Protocol):
-    """Whom frames reach at once, between two prompts or in the midst of one: the session."""
-
-    def interrupt(self, *, waiting: bool = False) -> None:
-        """End the run in progress, or the next one if a prompt for it is `waiting`."""
-        ...
-
-    def stop_call(self, tool_use_id: str) -> object:
-        """End one call of the run."""
-        ...
-
-    def steer(self, message: Message) -> None:
-        """Let the run read `message` with its next turn."""
-        ...
-
-    def unread(self) -> tuple[Message, ...]:
-        """What came too late for that, taken out."""
-        ...
-
-
 class PromptServices(Struct, frozen=True, kw_only=True):
     """What is done for the other end while a prompt runs as well, by subtype.
 
@@ -85,22 +52,6 @@ class PromptServices(Struct, frozen=True, kw_only=True):
 
     served: Mapping[str, Serve]
     tell: Callable[[Warned], bool]
-
-
-class OnePrompt:
-    """A source of a single prompt, or of what goes on without one."""
-
-    def __init__(self, prompt: Message | Resumption | LocalCommand) -> None:
-        self._prompt: Message | Resumption | LocalCommand | None = prompt
-
-    async def next(self) -> Message | Resumption | LocalCommand | None:
-        """The prompt, the first time."""
-        prompt, self._prompt = self._prompt, None
-        return prompt
-
-    async def last(self) -> bool:
-        """Always."""
-        return True
 
 
 class FrameServices(Struct, frozen=True, kw_only=True):
@@ -339,16 +290,6 @@ class Prompt(Struct, frozen=True, kw_only=True):
 
     message: Message
     priority: Priority
-
-
-class Operation(Struct, frozen=True, kw_only=True):
-    """What is to be done with the conversation, in its turn between two prompts."""
-
-    name: Literal["compact", "undo_compaction"]
-
-
-class Resumption(Struct, frozen=True, kw_only=True):
-    """Go on with the calls that wait for a person: an answer to them stands in the place of a prompt."""
 
 
 class InterruptFrame(Struct, frozen=True, kw_only=True):

@@ -18,10 +18,10 @@ from caliban_drive.submission import CANCELLED, Submission
 from caliban_headless import exit_codes
 from caliban_headless.errors import HeadlessError, OutputClosed, OutputFailed
 from caliban_headless.frames import Init
-from caliban_headless.input import Operation, PromptSource, Resumption
 from caliban_headless.local import LocalCommand
 from caliban_headless.notices import LOCAL_OUTPUT, Notices, line, print_notice
 from caliban_headless.output import Output
+from caliban_headless.source import Operation, PromptSource, Resumption
 
 if TYPE_CHECKING:
     from caliban_drive.structured import AnswerSchema

@@ -226,6 +226,7 @@ class _Parts:
             shells=lambda: self.shells,
             runs_outside=lambda args: options.runs_outside(spec, args),
             explained=options.explained,
+            shown=None if options.asker is None else options.masker.text,
         )
         return Bash(self.fence, options.runner, port)
 

@@ -13,6 +13,7 @@ from caliban_commands.answer import UseScreen
 from caliban_common.errors import CalibanError
 from caliban_tui.caps import PUSH_KEYS, UNKNOWN, TerminalCaps, answered, queries, reflows
 from caliban_tui.editor import LineEditor
+from caliban_tui.images import image_protocol
 from caliban_tui.keys.custom import own_rows
 from caliban_tui.look import NORMAL, DetailLevel, ImageProtocol, TranscriptLook
 from caliban_tui.options import PainterName, TerminalOptions
@@ -138,17 +139,8 @@ class Appearance:
         self._say(f"what tools say is shown {WORDS[detail]} from here on")
 
     def _images(self) -> ImageProtocol:
-        match self.options.graphics:
-            case "kitty":
-                return "kitty"
-            case "iterm":
-                return "iterm2"
-            case "":
-                if self._caps.kitty_graphics and "TMUX" not in self._env:
-                    return "kitty"
-                return "iterm2" if self._env.get("TERM_PROGRAM") in ("iTerm.app", "WezTerm") else ""
-            case _:
-                return ""
+        answered: ImageProtocol = "kitty" if self._caps.kitty_graphics else ""
+        return image_protocol(self.options.graphics, self._env, answered)
 
     def _folders(self) -> tuple[Path, ...]:
         return tuple(map(Path, self.options.theme_folders))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from msgspec import Struct, field
 
-from caliban_agent_core.ports import ApprovalRequest
 from caliban_common.tagged import Tagged
 from caliban_tui.line import ScreenLine
+
+if TYPE_CHECKING:
+    from caliban_agent_core.ports import ApprovalRequest
 
 AnswerPlace: TypeAlias = Literal["session", "local", "project", "user"]
 """How far a rule reaches that an answer makes: this process, the workspace for this person, the workspace for
@@ -69,11 +71,15 @@ class AnswerOption(Struct, frozen=True, kw_only=True):
 
 
 class ChoiceQuestion(Tagged, frozen=True, kw_only=True, tag="choice"):
-    """Something to look at as a whole, `body`, and one of a few answers to it. `agent` is who asks."""
+    """Something to look at as a whole, and one of a few answers to it. `agent` is who asks.
+
+    What is looked at are the lines of `body`, whole, or words as `markdown`.
+    """
 
     title: str
     options: tuple[AnswerOption, ...]
     body: tuple[ScreenLine, ...] = ()
+    markdown: str = ""
     agent: str = ""
 
 

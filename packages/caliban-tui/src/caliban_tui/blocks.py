@@ -77,9 +77,10 @@ class TodoRow(Struct, frozen=True, kw_only=True):
 
 
 class TodoBlock(Tagged, frozen=True, kw_only=True, tag="todos"):
-    """The model's list of tasks as it is now."""
+    """The model's list of tasks as it is now; one that `is_apart` follows words."""
 
     rows: tuple[TodoRow, ...]
+    is_apart: bool = False
 
 
 class TaskBlock(Tagged, frozen=True, kw_only=True, tag="task"):

@@ -111,6 +111,7 @@ def _drawn() -> bytes:
 
 def short_path(path: str, home: str) -> str:
     """`path` with `~` for the home of its owner."""
-    if home and (path == home or path.startswith(home.rstrip("/") + "/")):
-        return "~" + path[len(home.rstrip("/")) :]
+    home = home.rstrip("/")
+    if home and (path == home or path.startswith(f"{home}/")):
+        return "~" + path[len(home) :]
     return path

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from difflib import unified_diff
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from caliban_agent_core.ports import ApprovalRequest
 from caliban_tui.asked import (
     SESSION_ONLY,
     AnswerOption,
@@ -15,6 +14,9 @@ from caliban_tui.asked import (
 )
 from caliban_tui.line import ScreenLine, plain
 from caliban_tui.visible import visible
+
+if TYPE_CHECKING:
+    from caliban_agent_core.ports import ApprovalRequest
 
 MAX_DIFF_LINES: Final = 5_000
 YES: Final = "yes"
@@ -46,7 +48,7 @@ def plan_question(request: ApprovalRequest) -> ChoiceQuestion:
     return ChoiceQuestion(
         title="Carry this plan out?",
         agent=request.agent,
-        body=text_lines(plan if isinstance(plan, str) else ""),
+        markdown=visible(plan, tab="    ") if isinstance(plan, str) else "",
         options=(
             AnswerOption(key="y", value=YES, label="yes"),
             AnswerOption(key="a", value=KEEP_EDITS, label="yes, and edit files without asking"),

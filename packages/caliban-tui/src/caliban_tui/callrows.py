@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
-from urllib.parse import quote
 
 from caliban_common.hunks import TextChange
 from caliban_tui.blocks import CallBlock, TaskBlock, TranscriptBlock
@@ -105,6 +104,8 @@ def place_link(block: CallBlock) -> str:
     path = block.details.get("path")
     if not isinstance(path, str) or not path.startswith("/") or len(path) > 1_024:
         return ""
+    from urllib.parse import quote
+
     return f"file://{quote(path, errors='replace')}"
 
 

@@ -6,12 +6,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import anyio
 from msgspec.structs import replace
 
-from caliban_agent_core.ports import ApprovalRequest
 from caliban_common.permission import Decision, PermissionMode
 from caliban_tui.asked import (
     AnswerPlace,
@@ -24,6 +23,9 @@ from caliban_tui.asked import (
 from caliban_tui.callquestion import KEEP_EDITS, YES, call_question, plan_question
 from caliban_tui.openquestion import ARM_S, NotMine, OpenQuestion
 from caliban_tui.question import step
+
+if TYPE_CHECKING:
+    from caliban_agent_core.ports import ApprovalRequest
 
 REFUSED: Final = "the user said no"
 

@@ -63,6 +63,9 @@ def draft_rows(line: str, room: int) -> tuple[DraftRow, ...]:
     for grapheme in graphemes(line):
         drawn = _drawn(grapheme)
         width = cells(drawn)
+        if width >= room and drawn.isascii():
+            drawn = drawn[: room - 1]
+            width = len(drawn)
         if used and used + width >= room:
             rows.append(DraftRow(start, place, text))
             start, used, text = place, 0, ""

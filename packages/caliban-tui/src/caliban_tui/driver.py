@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
 import anyio
 from anyio.abc import TaskGroup
@@ -22,8 +22,6 @@ from caliban_commands.answer import (
     UseScreen,
 )
 from caliban_common.errors import CalibanError
-from caliban_drive.notice import Notice
-from caliban_drive.result import PromptResult
 from caliban_tui.appearance import Appearance
 from caliban_tui.blocks import AnswerBlock, NoticeBlock, TranscriptBlock
 from caliban_tui.compose import overlay_room
@@ -31,6 +29,8 @@ from caliban_tui.desk import ApprovalDesk
 from caliban_tui.drafting import Drafting, DraftScreen
 from caliban_tui.effects import OutsideWork, do_outside, show_in_editor
 from caliban_tui.errors import TerminalError, TerminalGone
+from caliban_tui.keys.again import PressedAgain
+from caliban_tui.keys.table import KeyRow
 from caliban_tui.noteplace import ask_place
 from caliban_tui.notify import call
 from caliban_tui.paint.inline import InlinePainter
@@ -47,9 +47,9 @@ from caliban_tui.waiting import WaitingLine, WaitingLines
 from caliban_tui.window import OverlayWindow
 
 if TYPE_CHECKING:
+    from caliban_drive.notice import Notice
+    from caliban_drive.result import PromptResult
     from caliban_tui.host import NotePlace, TerminalHost
-
-AGAIN_S: Final = 1.0
 
 
 class TerminalDriver:
@@ -57,8 +57,9 @@ class TerminalDriver:
 
     `run` reads keys until the person leaves; `converse` holds one conversation and says what is wanted next.
     `desk` is the approver of its sessions, `report` takes notices. `is_shown` once it can be typed into,
-    `is_gone` once the terminal is given back, with `farewell` as its last line. `status` stands in the status
-    line while there is no conversation. With `shows_faults` a fault of ours ends the program.
+    `left` once the person wants to leave, `is_gone` once the terminal is given back, with `farewell` as its
+    last line. `status` stands in the status line while there is no conversation. With `shows_faults` a fault
+    of ours ends the program.
     """
 
     def __init__(self, tty: Tty, env: Mapping[str, str] | None = None) -> None:
@@ -72,12 +73,12 @@ class TerminalDriver:
         self._stage = Stage(tty, InlinePainter(DARK), self._ui, self.leave)
         self._talk: Talk | None = None
         self._tasks: TaskGroup | None = None
-        self._left = False
+        self.left = anyio.Event()
         self._waits: anyio.Event | None = None
         self._has_focus = True
         self._asks = False
         self._hint = ""
-        self._pressed: tuple[str, float] = ("", 0.0)
+        self._again = PressedAgain(self._say)
         self._began_s = time.monotonic()
         self._window = OverlayWindow(self)
         self._drafting = Drafting(
@@ -116,7 +117,7 @@ class TerminalDriver:
     @property
     def has_left(self) -> bool:
         """Whether the person wants to leave."""
-        return self._left
+        return self.left.is_set()
 
     @property
     def stage(self) -> Stage:
@@ -146,7 +147,7 @@ class TerminalDriver:
 
         `tasks` holds what a conversation does beside its prompts.
         """
-        if self._left:
+        if self.has_left:
             return None
         self._talk = Talk(host, self._stage, self.lines, self, tasks)
         self.desk.host = host.desk
@@ -183,7 +184,7 @@ class TerminalDriver:
 
     def leave(self) -> None:
         """End it: the prompt at work is interrupted, the screen closes."""
-        self._left = True
+        self.left.set()
         self.lines.wake()
         if self._waits is not None:
             self._waits.set()
@@ -195,6 +196,11 @@ class TerminalDriver:
     def host(self) -> TerminalHost | None:
         """See `WindowScreen`."""
         return None if self._talk is None else self._talk.host
+
+    @property
+    def keys(self) -> tuple[KeyRow, ...]:
+        """See `WindowScreen`."""
+        return self._editor.keys.rows
 
     @property
     def is_at_work(self) -> bool:
@@ -334,21 +340,21 @@ class TerminalDriver:
     def _interrupt(self) -> None:
         talk = self._talk
         if talk is not None and talk.is_at_work:
-            if self._twice("interrupt", "esc again interrupts"):
+            if self._again.is_twice("interrupt", "esc again interrupts"):
                 talk.interrupt()
         elif (
             talk is not None
             and not self._editor.text
-            and self._twice("rewind", "esc again: go back to a prompt")
+            and self._again.is_twice("rewind", "esc again: go back to a prompt")
         ):
             self._open_view("rewind")
 
     def _clear_or_quit(self) -> None:
         if self._editor.text:
-            self._editor.clear()
+            self._editor.take()
         elif self._talk is not None and self._talk.is_at_work:
             self._talk.interrupt()
-        elif self._twice("quit", "ctrl+c again leaves"):
+        elif self._again.is_twice("quit", "ctrl+c again leaves"):
             self.leave()
 
     def _cycle_mode(self) -> None:
@@ -386,14 +392,3 @@ class TerminalDriver:
             self._talk.send(text, steers=steers)
         elif text.strip():
             self.lines.put(WaitingLine(text=text))
-
-    def _twice(self, what: str, hint: str) -> bool:
-        """Whether a key was pressed for the second time within a second; a hint asks for it."""
-        now = time.monotonic()
-        before, at_s = self._pressed
-        self._pressed = (what, now)
-        if before == what and now - at_s < AGAIN_S:
-            self._hint = ""
-            return True
-        self._hint = hint
-        return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,7 +20,7 @@ from caliban_tui.menu import MenuView
 from caliban_tui.pastes import PastedTexts
 from caliban_tui.ports import EditorOptions, EditorPorts, TerminalPrograms
 from caliban_tui.search import HistorySearch
-from caliban_tui.suggest import DraftMenu
+from caliban_tui.suggest import DraftMenu, accepted
 from caliban_tui.ui import DraftView
 
 if TYPE_CHECKING:
@@ -66,10 +66,12 @@ class LineEditor:
         self._menu = DraftMenu(self._ports.suggesters)
         self._search: HistorySearch | None = None
         self._tasks: TaskGroup | None = None
+        self._later: list[Callable[[], Coroutine[Any, Any, None]]] = []
         self._given = dict(actions)
         self._acts: dict[Action, Callable[[], bool | None]] = {**actions, **self._own_actions()}
         self._chord: tuple[str, ...] = ()
         self._was = ("", 0)
+        self._is_typed = False
         self._input, self._app = self._made(options)
         self.use_keys(options.rows)
         self.use_vim(options.vim)
@@ -102,7 +104,7 @@ class LineEditor:
         self._buffer.insert_text(self._pastes.shown(text))
 
     def take(self) -> str:
-        """The whole draft, which is empty then and remembered."""
+        """The whole draft, which is empty then and remembered: what sends it, and what clears it."""
         text = self.whole
         entry = self.history.add(text)
         if entry is not None:
@@ -110,17 +112,14 @@ class LineEditor:
         self._recall.stop()
         self._menu.drop()
         self._buffer.reset()
+        self._vim.reset()
         return text
-
-    def clear(self) -> None:
-        """Empty the draft; it is remembered."""
-        self.take()
 
     def draft(self) -> DraftView:
         """What is to be drawn of it."""
         if self._search is not None:
             return self._search.draft()
-        return DraftView(text=self.text, cursor=self.cursor)
+        return DraftView(text=self.text, cursor=self.cursor, mark=self._vim.mark)
 
     def menu(self) -> MenuView | None:
         """What is to be drawn below it."""
@@ -128,7 +127,7 @@ class LineEditor:
 
     def more_suggested(self) -> None:
         """A suggester knows more than it did."""
-        self._menu.update(self.text, self.cursor)
+        self._menu.update(self.text, self.cursor, opens=self._is_typed)
         self._draw()
 
     def use_history(self, history: PromptHistory) -> None:
@@ -159,8 +158,9 @@ class LineEditor:
         is_gone = False
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
-            for job in self._ports.jobs:
+            for job in (*self._ports.jobs, *self._later):
                 tasks.start_soon(job)
+            self._later.clear()
             try:
                 await self._app.run_async(handle_sigint=False, set_exception_handler=False)
             except EOFError:
@@ -192,6 +192,8 @@ class LineEditor:
 
         if self._tasks is not None:
             self._tasks.start_soon(work)
+        else:
+            self._later.append(work)
 
     @property
     def _buffer(self) -> Buffer:
@@ -217,18 +219,22 @@ class LineEditor:
             "search_accept": self._end_search,
             "search_cancel": lambda: self._end_search(takes=False),
             "edit": lambda: self._with_programs(edit_draft),
-            "paste": lambda: self._with_programs(paste_clipboard),
+            "paste": self._paste,
         }
 
     def _made(self, options: EditorOptions) -> tuple[TerminalInput, Application[Any]]:
         from caliban_tui.keys.draftbuffer import DraftBuffer, line_application
         from caliban_tui.keys.source import TerminalInput
+        from caliban_tui.keys.vimchange import VimChanges
         from caliban_tui.live import LiveRenderer
 
         terminal = TerminalInput(options.read_fd, KeyFilter(self._ports.answer), unread=options.unread)
-        draft = DraftBuffer(self._recalled, self._pastes, changed=self._changed)
-        app, self._keys = line_application(terminal, draft, self._take, self._taken)
+        draft = DraftBuffer(self._recalled, self._pastes, changed=self._recall.follow)
+        app, self._keys = line_application(
+            terminal, draft, self._take, self._taken, lambda: self._vim.is_changing
+        )
         app.renderer = LiveRenderer(self._draw)
+        self._vim = VimChanges(app, self._keys.press)
         return terminal, app
 
     def _take(self, stroke: KeyStroke) -> bool:
@@ -240,6 +246,7 @@ class LineEditor:
         if self._search is not None and self._search_takes(self._search, stroke):
             return True
         if stroke.name == PASTE:
+            self._vim.take(stroke)
             insert_pasted(self.insert, stroke.text)
             return True
         keys = (*self._chord, stroke.name)
@@ -247,25 +254,30 @@ class LineEditor:
         action = self.keys.action(contexts, keys)
         if action is not None:
             self._chord = ()
-            return self._acts[action]() is not False
-        if self.keys.begins(contexts, keys):
+            if action == "newline":
+                self._vim.take(stroke)
+            return self._acts[action]() is not False or self._vim.take(stroke)
+        if self.keys.begins(contexts, keys) and self._vim.is_typing:
             self._chord = keys
             return True
         chord, self._chord = self._chord, ()
         for name in chord:
             self._keys.press(KeyStroke(name))
-        return False
+        return self._vim.take(stroke)
 
     def _taken(self, stroke: KeyStroke) -> None:
         """A key has done what it does: the menu follows the draft."""
+        self._vim.taken()
         text, cursor = now = (self.text, self.cursor)
         if now == self._was or self._search is not None:
             return
         if text == self._was[0]:
             self._menu.update(text, cursor, opens=False)
-        elif (stroke.is_character or stroke.name in TYPED_KEYS or self._menu.is_open) and self._is_typing():
+        elif (stroke.is_character or stroke.name in TYPED_KEYS or self._menu.is_open) and self._vim.is_typing:
+            self._is_typed = True
             self._menu.update(text, cursor)
         else:
+            self._is_typed = False
             self._menu.drop()
 
     def _contexts(self) -> tuple[KeyContext, ...]:
@@ -284,15 +296,11 @@ class LineEditor:
             self._given["send"]()
 
     def _complete(self) -> None:
-        if self._menu.reopen(self.text, self.cursor):
-            return
-        if "complete" in self._given:
+        if not self._menu.reopen(self.text, self.cursor) and "complete" in self._given:
             self._given["complete"]()
 
     def _interrupt(self) -> bool | None:
-        from caliban_tui.keys.vim import is_busy
-
-        if is_busy(self._app):
+        if self._vim.is_busy:
             return False
         if "interrupt" in self._given:
             self._given["interrupt"]()
@@ -302,10 +310,7 @@ class LineEditor:
         chosen = self._menu.chosen()
         if chosen is None:
             return
-        item, start, end = chosen
-        text, rest = self.text, self.text[end:]
-        put = item.text.rstrip() if rest[:1].isspace() and item.text.endswith(" ") else item.text
-        self.set_text(text[:start] + put + rest, start + len(put))
+        self.set_text(*accepted(self.text, *chosen))
         self._menu.drop()
         self._menu.update(self.text, self.cursor)
 
@@ -323,7 +328,7 @@ class LineEditor:
                 self._send()
 
     def _begin_search(self) -> bool | None:
-        if not self._is_typing():
+        if not self._vim.is_typing:
             return False
         self._menu.drop()
         self._search = HistorySearch(self.history.entries)
@@ -375,9 +380,14 @@ class LineEditor:
     def _shown_entry(self, entry: str) -> str:
         return self._pastes.shown(entry, most=HISTORY_CHARS)
 
+    def _paste(self) -> bool | None:
+        if not self._vim.is_typing:
+            return False
+        return self._with_programs(paste_clipboard)
+
     def _with_programs(
         self, chore: Callable[[DraftText, EditorPorts, TerminalPrograms], Awaitable[None]]
-    ) -> None:
+    ) -> bool | None:
         async def work() -> None:
             programs = self._ports.programs()
             if programs is None:
@@ -386,12 +396,4 @@ class LineEditor:
                 await chore(self, self._ports, programs)
 
         self.spawn(work)
-
-    def _is_typing(self) -> bool:
-        from caliban_tui.keys.vim import is_typing
-
-        return is_typing(self._app)
-
-    def _changed(self) -> None:
-        if not self._recall.is_at(self.text):
-            self._recall.stop()
+        return None

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from caliban_drive.result import PromptResult
 from caliban_tui.blocks import EndBlock
 from caliban_tui.clean import neutral
 from caliban_tui.line import ScreenLine
 from caliban_tui.markdown.draw import plain_lines
+
+if TYPE_CHECKING:
+    from caliban_drive.result import PromptResult
 
 
 def end_block(result: PromptResult, duration_s: float, hint: str = "") -> EndBlock:

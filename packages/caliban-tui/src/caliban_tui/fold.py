@@ -60,6 +60,13 @@ def fold(view: ConversationView, event: AgentEvent, now_s: float, summarise: Sum
     return (replace(view, above=blocks[-1].type) if blocks else view), blocks
 
 
+def left_open(view: ConversationView, now_s: float) -> Folded:
+    """The view of which nothing more comes, and what was open in it: words that were read are not lost."""
+    view, blocks = _close(view, now_s)
+    left = unfinished(view, now_s)
+    return replace(view, calls=(), tasks=()), (*blocks, *left)
+
+
 def _fold(view: ConversationView, event: AgentEvent, now_s: float, summarise: Summarise) -> Folded:
     match event:
         case AssistantTextDelta():
@@ -146,15 +153,14 @@ def _thinking(view: ConversationView, text: str, now_s: float) -> Folded:
 
 
 def _turn(view: ConversationView, event: TurnStart | TurnEnd | RunEnd, now_s: float) -> Folded:
+    if isinstance(event, RunEnd):
+        return left_open(view, now_s)
     view, blocks = _close(view, now_s)
     match event:
         case TurnStart():
             return replace(view, turn=event.turn, printed=0), blocks
         case TurnEnd():
             return replace(view, output_tokens=view.output_tokens + event.usage.output_tokens), blocks
-        case RunEnd():
-            left = unfinished(view, now_s)
-            return replace(view, calls=(), tasks=()), (*blocks, *left)
         case _:
             assert_never(event)
 

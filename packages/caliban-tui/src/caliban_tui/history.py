@@ -223,9 +223,10 @@ class PromptRecall:
         """The draft will be `shown`: another one ends the walk."""
         self._shown = shown
 
-    def is_at(self, draft: str) -> bool:
-        """Whether the draft is what the walk has put there."""
-        return draft == self._shown
+    def follow(self, draft: str) -> None:
+        """The draft is this now: one that the walk has not put there ends it."""
+        if draft != self._shown:
+            self.stop()
 
     def step(self, steps: int) -> str | None:
         """The entry `steps` on from the last one, the draft behind the newest; `None` at an end."""

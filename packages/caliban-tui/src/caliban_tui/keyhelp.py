@@ -6,13 +6,14 @@ from collections.abc import Iterable
 
 from caliban_commands.command import GROUPS
 from caliban_commands.registry import CommandRegistry
-from caliban_tui.keys.table import KEYS, KeyRow
+from caliban_tui.keys.custom import help_rows
+from caliban_tui.keys.table import KeyRow
 from caliban_tui.overlay import TextOverlay
 
 
-def help_overlay(commands: CommandRegistry, rows: Iterable[KeyRow] = KEYS) -> TextOverlay:
-    """Keys first, then the commands by their groups."""
-    keys = [f"{' '.join(row.keys):16} {row.help}" for row in rows if row.context in ("draft", "empty")]
+def help_overlay(commands: CommandRegistry, rows: Iterable[KeyRow]) -> TextOverlay:
+    """Keys first, those of a person's own with the others, then the commands by their groups."""
+    keys = [f"{keys:28} {words}" for keys, words in help_rows(rows)]
     lines = ["Keys", *keys, "", "At the start of a line: / command, ! shell, # note; @ names a file"]
     for group in GROUPS:
         shown = [row for row in commands if row.group == group and not row.hidden and not row.later]

@@ -33,6 +33,8 @@ def open_lines(view: ConversationView, size: ScreenSize, now_s: float) -> list[S
         more = plain(f"… {len(below) - kept} more lines", "dim")
         below = [*below[:kept], cut(more, size.columns)]
     above = list(_said(view, size, room - len(below), now_s))
+    if above and below and len(above) + len(below) < room:
+        above.append(())
     return [*above[-max(room - len(below), 0) :], *below] if room > len(below) else below[:room]
 
 

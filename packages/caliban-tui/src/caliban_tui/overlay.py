@@ -11,12 +11,11 @@ from msgspec.structs import replace
 
 from caliban_commands.answer import AnswerPart, CommandEffect
 from caliban_tui.blocks import AnswerBlock
-from caliban_tui.clean import neutral
 from caliban_tui.line import ScreenLine, plain, text_of
 from caliban_tui.render import block_lines, prose_lines
 from caliban_tui.screen import ScreenSize
 from caliban_tui.visible import broken
-from caliban_tui.width import cells, cut, line_cells
+from caliban_tui.width import cut, line_cells
 
 
 class Overlay(Protocol):
@@ -183,62 +182,9 @@ class PartsOverlay(Struct, frozen=True, kw_only=True):
         return tuple(row for line in lines for row in _folded(line, columns))
 
 
-class TableOverlay(Struct, frozen=True, kw_only=True):
-    """Rows of as many cells as there are `columns`; notes stand below. See `Overlay`."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...] = ()
-    top: int = 0
-
-    def lines(self, size: ScreenSize) -> tuple[ScreenLine, ...]:
-        """See `Overlay`."""
-        rows, page = self._body(size), page_of(size)
-        top = min(self.top, max(len(rows) - page, 0))
-        footer = f"↑↓ PgUp PgDn · q closes{place_of(top, page, len(rows))}"
-        return framed(self.title, rows[top : top + page], footer, size)
-
-    def key(self, name: str, size: ScreenSize) -> OverlayStep:
-        """See `Overlay`."""
-        name = key_name(name)
-        if name in CLOSING or name in ("q", "enter"):
-            return Close()
-        top = scrolled(self.top, name, page_of(size), len(self._body(size)))
-        return Stay(self if top is None else replace(self, top=top))
-
-    def _body(self, size: ScreenSize) -> tuple[ScreenLine, ...]:
-        return (*table_lines(self.columns, self.rows, size.columns), *self._notes(size.columns))
-
-    def _notes(self, columns: int) -> tuple[ScreenLine, ...]:
-        return tuple(line for note in self.notes for line in prose_lines(note, columns, "dim"))
-
-
 def _folded(line: ScreenLine, columns: int) -> tuple[ScreenLine, ...]:
     """A line that is wider than the screen, broken where that ends."""
     if line_cells(line) <= columns:
         return (line,)
     style = line[0].style
     return tuple(plain(piece, style) for piece in broken(text_of(line), columns))
-
-
-def table_lines(
-    columns: tuple[str, ...], rows: tuple[tuple[str, ...], ...], room: int
-) -> tuple[ScreenLine, ...]:
-    """A table in columns where `room` cells are enough; else each cell below the name of its column."""
-    shown = tuple(tuple(" ".join(neutral(cell).split()) for cell in row) for row in rows)
-    widths = [max(map(cells, column)) for column in zip(columns, *shown, strict=True)]
-    if sum(widths) + 2 * len(widths) - 2 <= room or len(columns) < 2:
-        styled = (("bold", columns), *(("", row) for row in shown))
-        return tuple(plain(_joined_cells(row, widths), style) for style, row in styled)
-    lines: list[ScreenLine] = []
-    for row in shown:
-        lines += prose_lines(row[0], room, "bold")
-        for name, cell in zip(columns[1:], row[1:], strict=True):
-            lines += prose_lines(f"  {name}: {cell}", room) if cell else ()
-    return tuple(lines)
-
-
-def _joined_cells(row: tuple[str, ...], widths: list[int]) -> str:
-    padded = (cell + " " * (width - cells(cell)) for cell, width in zip(row, widths, strict=True))
-    return "  ".join(padded).rstrip()

@@ -201,7 +201,12 @@ def picker(
 def choice_picker(choice: ShownChoice) -> PickerOverlay:
     """What a slash command lets choose, as a list; choosing runs the line of the row."""
     rows = tuple(
-        PickerRow(label=row.label, detail=row.detail, line=row.line, is_current=row.is_current)
+        PickerRow(
+            label=row.line.partition(" ")[2] or row.line,
+            detail=" · ".join(filter(None, (row.label, row.detail))),
+            line=row.line,
+            is_current=row.is_current,
+        )
         for row in choice.rows
     )
     return picker(choice.title, rows)

@@ -63,7 +63,9 @@ def _most_rows(asked: PersonQuestion) -> int:
     """How far a body can be scrolled: as if it were drawn 40 cells wide."""
     if isinstance(asked, FieldsQuestion):
         return 0
-    return sum(1 + sum(len(segment.text) for segment in line) // 40 for line in asked.body)
+    words = asked.markdown if isinstance(asked, ChoiceQuestion) else ""
+    written = len(words) // 40 + words.count("\n")
+    return written + sum(1 + sum(len(segment.text) for segment in line) // 40 for line in asked.body)
 
 
 def _escape(question: OpenQuestion, now_s: float) -> tuple[OpenQuestion, QuestionOutcome]:

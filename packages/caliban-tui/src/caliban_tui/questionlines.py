@@ -12,10 +12,12 @@ from caliban_tui.asked import (
     FieldOption,
     FieldsQuestion,
 )
+from caliban_tui.blocks import ReplyBlock
 from caliban_tui.form import OTHER, options_of, writes
 from caliban_tui.line import ScreenLine, StyledText, plain
 from caliban_tui.openquestion import OpenQuestion
 from caliban_tui.question import CALL_KEYS
+from caliban_tui.render import block_lines
 from caliban_tui.screen import Caret, ScreenSize
 from caliban_tui.textfield import TextField
 from caliban_tui.visible import broken, visible
@@ -182,14 +184,18 @@ def _rule(question: OpenQuestion, asked: CallQuestion, size: ScreenSize, now_s: 
 def _choice(question: OpenQuestion, asked: ChoiceQuestion, size: ScreenSize, now_s: float) -> _Parts:
     columns = size.columns
     head = _title(question, asked.title, asked.agent, columns)
+    body = asked.body
+    if asked.markdown:
+        drawn = block_lines(ReplyBlock(markdown=asked.markdown), columns - 2)
+        body = drawn[1:] if drawn and not drawn[0] else drawn
     if question.stage == "words":
         option = asked.options[question.chosen or 0]
         foot = [plain(f"  {option.asks}", "bold"), _typing(question.text, columns)]
         foot += _last(question, "enter says it · esc back", now_s, columns)
-        return _Parts(head, asked.body, tuple(foot), question.text, 1)
+        return _Parts(head, body, tuple(foot), question.text, 1)
     options = [(option.key, option.label) for option in asked.options]
     foot = [*_options(question, options, size), *_last(question, "↑↓ then enter", now_s, columns)]
-    return _Parts(head, asked.body, tuple(foot))
+    return _Parts(head, body, tuple(foot))
 
 
 def _fields(question: OpenQuestion, asked: FieldsQuestion, size: ScreenSize, now_s: float) -> _Parts:

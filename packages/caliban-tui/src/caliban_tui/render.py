@@ -75,6 +75,8 @@ def _lines(block: TranscriptBlock, columns: int, look: TranscriptLook) -> Iterat
         case CallBlock():
             yield from call_lines(block, columns, look)
         case TodoBlock():
+            if block.is_apart:
+                yield ()
             yield from todo_lines(block.rows, columns, only_changed=look.detail != "full")
         case TaskBlock():
             yield from task_lines(block, columns, look)

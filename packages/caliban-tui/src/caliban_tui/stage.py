@@ -13,11 +13,12 @@ import anyio
 from caliban_tui.blocks import CallBlock, TranscriptBlock
 from caliban_tui.compose import compose
 from caliban_tui.errors import TerminalGone
+from caliban_tui.fold import left_open
 from caliban_tui.paint.painter import Painter
 from caliban_tui.screen import ScreenSize
 from caliban_tui.tty import LEAVE_S, Tty
 from caliban_tui.ui import UiState
-from caliban_tui.view import ConversationView
+from caliban_tui.view import ConversationView, ended
 
 FRAME_S: Final = 1 / 30
 TICK_S: Final = 0.25
@@ -79,6 +80,7 @@ class Stage:
         """Stop painting and give the terminal back; what was said stays, `farewell` is the last line."""
         if not self._is_open:
             return
+        self.settle()
         with suppress(TerminalGone):
             self.tty.outlet.finish(LEAVE_S)
         self.paint()
@@ -132,6 +134,13 @@ class Stage:
         self._unpainted.clear()
         self.send(self.painter.redraw(self.tty.size()) + CLEARED)
         self.paint()
+
+    def settle(self) -> None:
+        """Take what is open for all that comes of it: into the transcript."""
+        view, blocks = left_open(self.view, time.monotonic())
+        self.view = ended(view)
+        if blocks:
+            self.show(*blocks)
 
     def changed(self) -> None:
         """A frame is due soon."""

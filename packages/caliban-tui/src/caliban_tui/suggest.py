@@ -239,6 +239,13 @@ class DraftMenu:
         return first_of(suggester.suggest(text, cursor) for suggester in self._suggesters)
 
 
+def accepted(text: str, item: Suggestion, start: int, end: int) -> tuple[str, int]:
+    """`text` with `item` in the place of what was typed of it, and the cursor behind that."""
+    rest = text[end:]
+    put = item.text.rstrip() if rest[:1].isspace() and item.text.endswith(" ") else item.text
+    return text[:start] + put + rest, start + len(put)
+
+
 def first_of(all_of_them: Iterable[Suggestions | None]) -> Suggestions | None:
     """The first that suggests anything."""
     return next((some for some in all_of_them if some is not None and some.items), None)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import anyio
+import anyio.to_thread
 from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
@@ -27,20 +28,23 @@ from caliban_common.errors import CalibanError
 from caliban_common.event import AgentEvent
 from caliban_common.message import Message, TextBlock
 from caliban_common.text import one_line
-from caliban_drive.remedies import result_advice
-from caliban_drive.result import PromptResult
 from caliban_tui.blocks import AnswerBlock, NoticeBlock, PromptBlock, TranscriptBlock
 from caliban_tui.ends import end_block
 from caliban_tui.fold import fold
 from caliban_tui.host import NotePlace, TerminalHost
+from caliban_tui.markdown.draw import preload
 from caliban_tui.stage import Stage
 from caliban_tui.transcript import history_blocks
 from caliban_tui.view import RunningCall, begun, ended
 from caliban_tui.waiting import WaitingLine, WaitingLines
 from caliban_tui.words import attached_to
 
+if TYPE_CHECKING:
+    from caliban_drive.result import PromptResult
+
 SHELL_ID: Final = "typed"
 PROGRESS_CHARS: Final = 2000
+PREPARED_AFTER_S: Final = 0.25
 FAULT: Final = "this is a fault in caliban"
 
 
@@ -94,6 +98,7 @@ class Talk:
         self._is_over = False
         self._work: anyio.CancelScope | None = None
         self._in_prompt = False
+        self._is_prepared = False
         self._interrupted = False
 
     @property
@@ -205,6 +210,8 @@ class Talk:
             if is_note(text):
                 await self._note(text[1:].strip())
                 return
+            if text.startswith("/mcp__"):
+                await self.host.commands.refresh()
             called = self.host.commands.called(text) if text.startswith("/") else None
             if called is not None:
                 await self._command(text, *called, place_is_running=False)
@@ -260,9 +267,7 @@ class Talk:
                 await self._screen.show_effect(effect, parts)
 
     async def _submitted(self, effect: SubmitPrompt) -> None:
-        message = await self.host.message(effect.references or effect.text)
-        if effect.references:
-            message = with_text(message, effect.text)
+        message = with_text(await self.host.message(effect.references), effect.text)
         line = WaitingLine(text=effect.text, message=message, shown=effect.shown)
         if self.is_at_work:
             self._lines.put(line)
@@ -320,17 +325,27 @@ class Talk:
         try:
             if self._is_over:
                 return
+            self._tasks.start_soon(self._prepare)
             async with self.host.session.submit(message) as submission:
                 async for event in submission.events:
                     self._fold(event)
                 result = submission.result
         finally:
             self._in_prompt = False
-            self._stage.view = ended(self._stage.view)
+            self._stage.settle()
             self._return_steering()
         if result is not None:
+            from caliban_drive.remedies import result_advice
+
             self._show(end_block(result, time.monotonic() - now, result_advice(result) or ""))
         self._screen.ended(result)
+
+    async def _prepare(self) -> None:
+        """Load what draws a reply while the model thinks about the first prompt, which is on its way then."""
+        if not self._is_prepared:
+            self._is_prepared = True
+            await anyio.sleep(PREPARED_AFTER_S)
+            await anyio.to_thread.run_sync(preload, abandon_on_cancel=True)
 
     def _fold(self, event: AgentEvent) -> None:
         self.host.observe(event)

@@ -57,7 +57,7 @@ class ViewerPlace(NamedTuple):
 
 
 class ViewerOverlay(Struct, frozen=True, kw_only=True):
-    """See `Overlay`. `content` are lines of any width, `top` is the first row that is seen.
+    """See `Overlay`. `content` are lines of one style and any width, `top` is the first row that is seen.
 
     Only what is seen is wrapped: a transcript of any length is as quick as a short one. `searches` says that
     letters are being searched for, `helps` that the keys are shown.
@@ -179,7 +179,8 @@ class ViewerOverlay(Struct, frozen=True, kw_only=True):
         offsets = range(1 if again else 0, count + 1)
         for offset in offsets:
             line = (self.top.line + (offset if forward else -offset)) % count
-            if wanted in text_of(self.content[line]).casefold():
+            text = self.content[line]
+            if text and wanted in text[0].text.casefold():
                 last = self._last(size)
                 return replace(self, top=min(ViewerPlace(line, 0), max(last, ViewerPlace())), note="")
         return replace(self, note=f"{visible(self.search.text)!r} is nowhere")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import Final
 
 from caliban_tui.width import cells, graphemes
+
+CONTROL: Final = "[\x00-\x09\x0b-\x1f\x7f]"
 
 SCRIPTS: Final = ("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC")
 """Scripts with letters that look like Latin ones."""
@@ -19,10 +22,18 @@ def visible(text: str, *, tab: str = "\\t") -> str:
 
     Newlines stay, and a tab is written as `tab`.
     """
-    if text.isascii() and text.isprintable():
+    if not text.isascii():
+        return "\n".join(_of_line(line, tab) for line in text.split("\n"))
+    if text.isprintable() or not re.search(CONTROL, text):
         return text
-    mixed = _mixed(text)
-    return "".join(tab if char == "\t" else _shown(char, place in mixed) for place, char in enumerate(text))
+    return re.sub(CONTROL, lambda match: tab if match[0] == "\t" else f"\\x{ord(match[0]):02x}", text)
+
+
+def _of_line(line: str, tab: str) -> str:
+    if line.isascii():
+        return visible(line, tab=tab)
+    mixed = _mixed(line)
+    return "".join(tab if char == "\t" else _shown(char, place in mixed) for place, char in enumerate(line))
 
 
 def broken(text: str, columns: int) -> tuple[str, ...]:
@@ -30,6 +41,9 @@ def broken(text: str, columns: int) -> tuple[str, ...]:
     columns = max(columns, 2)
     pieces = []
     for line in text.split("\n"):
+        if line.isascii():
+            pieces += [line[at : at + columns] for at in range(0, len(line) or 1, columns)]
+            continue
         piece, used = "", 0
         for grapheme in graphemes(line):
             width = cells(grapheme)
@@ -42,8 +56,6 @@ def broken(text: str, columns: int) -> tuple[str, ...]:
 
 
 def _shown(char: str, looks_like: bool) -> str:
-    if char == "\n":
-        return char
     if ord(char) < 0xA0:
         return char if char.isprintable() else f"\\x{ord(char):02x}"
     if unicodedata.category(char)[0] in "CZ" or char in "\u034f\u115f\u1160\u2800\u3164\uffa0\u17b4\u17b5":

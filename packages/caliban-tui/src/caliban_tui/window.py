@@ -10,6 +10,7 @@ from caliban_tui.background import background_list, todo_overlay
 from caliban_tui.blocks import AnswerBlock, NoticeBlock, TranscriptBlock
 from caliban_tui.host import TerminalHost
 from caliban_tui.keyhelp import help_overlay
+from caliban_tui.keys.table import KeyRow
 from caliban_tui.line import text_of
 from caliban_tui.overlay import (
     Choose,
@@ -38,6 +39,11 @@ class WindowScreen(Protocol):
     @property
     def host(self) -> TerminalHost | None:
         """The conversation of now."""
+        ...
+
+    @property
+    def keys(self) -> tuple[KeyRow, ...]:
+        """The keys of now."""
         ...
 
     @property
@@ -106,7 +112,7 @@ class OverlayWindow:
             case "tasks":
                 self._put(background_list(host.views))
             case "help":
-                self._put(help_overlay(host.commands))
+                self._put(help_overlay(host.commands, screen.keys))
             case "sessions" | "tree":
                 self._load(lambda: session_picker(host.views))
             case "rewind" if screen.is_at_work:

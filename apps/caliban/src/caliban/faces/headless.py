@@ -32,12 +32,13 @@ from caliban_drive.session import Session
 from caliban_headless import exit_codes
 from caliban_headless.errors import Cancelled
 from caliban_headless.frames import Init
-from caliban_headless.input import FrameServices, FrameSource, OnePrompt, PromptServices, Resumption
+from caliban_headless.input import FrameServices, FrameSource, PromptServices
 from caliban_headless.local import LocalCommand
 from caliban_headless.notices import Notices, show_notice
 from caliban_headless.output import Output
 from caliban_headless.run import Driver
 from caliban_headless.signals import watch_signals
+from caliban_headless.source import OnePrompt, Resumption
 from caliban_headless.stdin import Stdin
 from caliban_telemetry.as_of import prices_as_of
 

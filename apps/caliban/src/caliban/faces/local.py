@@ -98,7 +98,7 @@ def frame_commands(app: App, session: Session) -> Callable[[str], LocalCommand |
 
     def called(text: str) -> LocalCommand | None:
         match = re.fullmatch(CALLED, text.strip())
-        if match is None or (is_path(match[1]) and registry.find(match[1]) is None):
+        if match is None or (is_path(match[1]) and registry.find(match[1], now=True) is None):
             return None
         return LocalCommand(run=partial(_run, text, app, session, registry))
 
@@ -107,7 +107,9 @@ def frame_commands(app: App, session: Session) -> Callable[[str], LocalCommand |
 
 async def _run(line: str, app: App, session: Session, registry: CommandRegistry) -> LocalOutput | Message:
     """Do what `line` calls. Raises `UnknownCommand` and what the command raises."""
-    if line.lstrip("/").startswith(OF_SERVERS) or ":" in line.split(maxsplit=1)[0]:
+    match = re.fullmatch(CALLED, line.strip())
+    name = "" if match is None else match[1]
+    if (":" in name or name.startswith(OF_SERVERS)) and registry.find(name) is None:
         await registry.refresh()
     called = registry.called(line)
     if called is None:

@@ -18,9 +18,9 @@ from caliban_drive.session import Session
 from caliban_headless import exit_codes
 from caliban_headless.errors import HeadlessError
 from caliban_headless.frames import Init
-from caliban_headless.input import Operation, PromptSource, Resumption
 from caliban_headless.local import LocalCommand
 from caliban_headless.run import OutputEncoder
+from caliban_headless.source import Operation, PromptSource, Resumption
 from caliban_replay.lines import (
     ActionLine,
     EndLine,

@@ -37,11 +37,11 @@ from caliban_common.typed import typed
 from caliban_drive.notice import Notice, Reporter
 from caliban_drive.structured import AnswerSchema
 from caliban_headless import errors, exit_codes
-from caliban_headless.input import Operation
 from caliban_headless.notices import Notices, show_notice
 from caliban_headless.output import Output
 from caliban_headless.run import Driver
 from caliban_headless.signals import watch_signals
+from caliban_headless.source import Operation
 from caliban_replay.errors import RecordingBroken
 from caliban_replay.lines import (
     InputEndLine,

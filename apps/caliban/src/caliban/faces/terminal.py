@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup
@@ -16,10 +18,9 @@ from caliban.early_signals import EarlySignals
 from caliban.errors import MissingKey
 from caliban.faces.aside import OutputAside
 from caliban.faces.cancel_target import alone
+from caliban.faces.endsignals import watch_ends
 from caliban_commands.answer import SwitchSession
 from caliban_common.errors import CalibanError
-from caliban_drive.notice import Notice
-from caliban_headless.signals import watch_signals
 from caliban_tui.boot import short_path
 from caliban_tui.driver import TerminalDriver
 from caliban_tui.status import StatusLine
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     from caliban_drive.session import Session
     from caliban_tui.boot import FirstFrame
 
-CANCELLED = 124
+CANCELLED: Final = 124
+T = TypeVar("T")
 
 
 def converse(options: Options, signals: EarlySignals, first: FirstFrame | None = None) -> int:
@@ -73,7 +75,7 @@ class TerminalFace:
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(
-                    watch_signals, self._signalled, tasks.cancel_scope.cancel, self._signals.numbers
+                    watch_ends, self._signalled, tasks.cancel_scope.cancel, self._signals.numbers
                 )
                 tasks.start_soon(driver.run)
                 tasks.start_soon(aside.read)
@@ -88,6 +90,8 @@ class TerminalFace:
         return CANCELLED if self._is_signalled else self._code
 
     def _printed(self, line: str) -> None:
+        from caliban_drive.notice import Notice
+
         self._driver.report(Notice(subtype="printed", message=line))
 
     def _signalled(self) -> None:
@@ -122,6 +126,29 @@ class TerminalFace:
         self._driver.welcome(WELCOME)
         await self._driver.wait_for_line()
 
+    async def _unless_left(self, work: Callable[[], Awaitable[T]]) -> T | None:
+        """What `work` gives; `None` where the person leaves meanwhile."""
+
+        async def watch() -> None:
+            await self._driver.left.wait()
+            group.cancel_scope.cancel()
+
+        answer = None
+        async with anyio.create_task_group() as group:
+            group.start_soon(watch)
+            answer = await work()
+            group.cancel_scope.cancel()
+        return answer
+
+    def _greet(self, app: App, session: Session) -> None:
+        """Three hints for who is here for the first time, and nothing more."""
+        from caliban.compose.sessionstore import session_store
+        from caliban.faces.welcome import HINTS
+
+        is_new = all(message.role == "system" for message in session.messages)
+        if is_new and not any(head.name != session.id for head in session_store(app.options.session).list()):
+            self._driver.welcome(HINTS)
+
     async def _one_session(self, options: Options, tasks: TaskGroup) -> Options | None:
         """Hold one conversation; the options of the next one, if there is one."""
         from caliban.compose.app import open_app
@@ -133,13 +160,18 @@ class TerminalFace:
 
         driver = self._driver
         if self._before is None:
-            options = await with_trust(options, driver.desk)
+            trusting = await self._unless_left(partial(with_trust, options, driver.desk))
+            if trusting is None:
+                return None
+            options = trusting
         host = replace(this_host(), asker=PersonAsker(driver.desk))
         elicitor = PersonElicitor(driver.desk, host.environ, driver.report)
         async with open_app(options, driver.report, host, tasks=tasks, elicitor=elicitor) as app:
             session = app.session(approver=driver.desk)
             gc.freeze()  # what is there now stays to the end
             gc.enable()
+            if self._before is None:
+                self._greet(app, session)
             self._code, self._before = 0, _switched(options, SwitchSession(name=session.id))
             switch = None
             try:

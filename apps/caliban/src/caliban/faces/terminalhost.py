@@ -57,6 +57,8 @@ class AppHost:
         self.views: ViewHost = AppViews(app, session, self.cycle_mode)
         self._servers_are_ready = False
         self._status = StatusKeeper(app, session, tasks, changed)
+        if app.servers is not None:
+            tasks.start_soon(self.commands.refresh)
 
     @property
     def options(self) -> TerminalOptions:

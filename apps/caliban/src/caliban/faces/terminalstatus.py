@@ -10,6 +10,7 @@ from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
 from caliban.compose.app import App
+from caliban.compose.switch import provider_of
 from caliban.compose.terminal import status_script, terminal_values
 from caliban.faces.gitbranch import BranchReader
 from caliban.faces.statusscript import ScriptFacts, StatusScripts
@@ -139,7 +140,7 @@ class StatusKeeper:
         return StatusLine(
             cwd=self._cwd,
             branch=self._branch.read(),
-            model=f"{app.model.name}/{self._session.agent.model}",
+            model=f"{provider_of(app)}/{self._session.agent.model}",
             mode=app.permissions.mode,
             session=self._session.id if app.options.session.session or app.options.session.resume else "",
             context_share=used / window if used and window else None,

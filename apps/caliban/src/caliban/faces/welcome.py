@@ -1,4 +1,4 @@
-"""What a person reads who has no key yet."""
+"""What a person reads who is here for the first time, or has no key yet."""
 
 from __future__ import annotations
 
@@ -12,4 +12,10 @@ WELCOME: Final = """\
 3. A model file on this machine: `caliban --provider local --model FILE.gguf`.
 
 Then press Enter here, and it is looked for again. Ctrl+D leaves.
+"""
+
+HINTS: Final = """\
+- `/help` lists commands and keys; `@` names a file, `!` runs a line of the shell.
+- Shift+Tab changes how much is asked before something runs.
+- Esc twice interrupts; what is typed meanwhile is told to the model with its next step.
 """

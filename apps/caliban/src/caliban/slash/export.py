@@ -16,6 +16,7 @@ from caliban_commands.answer import CommandAnswer
 from caliban_commands.builtin.session import has_said
 from caliban_commands.command import SlashContext
 from caliban_commands.errors import BadArguments, CommandError
+from caliban_common.message import Message
 from caliban_common.near import did_you_mean
 from caliban_common.paths import expand_user
 from caliban_common.text import one_line, plural
@@ -56,17 +57,17 @@ async def export(app: App, context: SlashContext, arguments: str) -> CommandAnsw
     )
     place = app.workspace / target
     write_export(place, exported(saved, form, app.live.now, masker), force=force)
-    said = plural(sum(entry.message.role != "system" for entry in saved[1]), "message")
+    said = plural(_said(tuple(entry.message for entry in saved[1])), "message")
     return CommandAnswer.of(f"{said} written to {one_line(str(place), max_chars=300)}")
 
 
 def _saved(app: App, context: SlashContext) -> tuple[SessionState, tuple[StoredMessage, ...]]:
     """The session as its store has it; one that is not saved as it is in memory."""
-    store = session_store(app.options.session)
-    if store.exists(context.session.id) and not app.options.session.no_save:
+    store, messages = session_store(app.options.session), context.session.messages
+    is_whole = app.board.writer is not None or _said(messages) == _said(app.sessions.saved.messages)
+    if is_whole and store.exists(context.session.id):
         return store.entries(context.session.id)
     now = datetime.now(UTC)
-    messages = context.session.messages
     state = SessionState(
         name=context.session.id,
         id=context.session.id,
@@ -80,3 +81,7 @@ def _saved(app: App, context: SlashContext) -> tuple[SessionState, tuple[StoredM
     return state, tuple(
         StoredMessage(id=message.id, parent=None, message=message, raw={}) for message in messages
     )
+
+
+def _said(messages: tuple[Message, ...]) -> int:
+    return sum(message.role != "system" for message in messages)

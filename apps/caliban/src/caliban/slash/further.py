@@ -11,8 +11,8 @@ from typing import Final, TypeAlias
 from msgspec.structs import replace
 
 from caliban.compose.app import App
-from caliban.compose.project import Project, open_project
-from caliban.compose.slash import CalledCommand, command_list, refuse_untrusted, tell_notes
+from caliban.compose.project import ALLOWED, Project, open_project
+from caliban.compose.slash import NICKNAMES, CalledCommand, command_list, refuse_untrusted, tell_notes
 from caliban.compose.supplied import own_folders
 from caliban.slash.table import NAMES
 from caliban_commands.answer import CommandAnswer, SubmitPrompt
@@ -24,6 +24,8 @@ from caliban_skills.command import command_of
 
 LOOK_S: Final = 0.5
 """How often a menu makes the folders be looked at: a call looks at once."""
+SETTLE_S: Final = 10.0
+"""How long a call waits for servers that are not there yet."""
 MAX_DEPTH: Final = 4
 Stamps: TypeAlias = tuple[tuple[str, int, int], ...]
 
@@ -59,7 +61,13 @@ class FurtherRows:
         return self._rows
 
     async def ask(self) -> None:
-        """Ask connected servers for their prompts, where there are any and this build can."""
+        """Ask connected servers for their prompts."""
+        servers = self._app.servers
+        if servers is None:
+            return
+        await servers.fleet.settle(servers.fleet.servers, SETTLE_S)
+        from caliban.slash.serverprompts import server_rows
+
         prompts = await server_rows(self._app)
         if [row.name for row in prompts] != [row.name for row in self._prompts]:
             self._prompts = prompts
@@ -141,18 +149,21 @@ class FurtherRows:
             self._app.reporter(Notice(subtype="command_file", message=words))
 
 
-async def server_rows(app: App) -> tuple[SlashCommand, ...]:
-    """The prompts of servers as rows."""
-    return ()
-
-
 async def _submit(app: App, called: CalledCommand, context: SlashContext, arguments: str) -> CommandAnswer:
     """The prompt that a file makes, its lines run behind the gate."""
     from caliban.faces.commandfile import command_texts
 
     refuse_untrusted(called)
     tell_notes(called, app.reporter)
+    if called.file.model and called.file.model not in NICKNAMES:
+        name = one_line(called.file.model, max_chars=80)
+        words = f"/{called.file.name} asks for the model {name}, and that of the session answers"
+        app.reporter(Notice(subtype="command_file", message=words, hint=f"/model {name} switches to it"))
     whole, written = await command_texts(app, replace(called, arguments=arguments))
+    if not called.is_trusted and app.options.prompt.expand_files and "@" in written:
+        words = f"the files that /{called.file.name} names are not attached {ALLOWED}"
+        app.reporter(Notice(subtype="command_file", message=words))
+        written = ""
     shown = f"/{called.file.name} {arguments}".rstrip()
     return CommandAnswer(effect=SubmitPrompt(text=whole, shown=shown, references=written))
 

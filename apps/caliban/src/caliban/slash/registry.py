@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Awaitable, Callable
 from importlib import import_module
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from msgspec.structs import replace
 
@@ -16,6 +18,9 @@ from caliban_commands.builtin.help import help_command
 from caliban_commands.command import SlashCommand, SlashContext
 from caliban_commands.registry import CommandRegistry
 from caliban_drive.session import Session
+
+WORDS_S: Final = 1.0
+"""How long the words behind a command are kept."""
 
 AppHandler: TypeAlias = Callable[[App, SlashContext, str], Awaitable[CommandAnswer]]
 """Does a command of the app, given the app, what the face gives, and the words behind its name."""
@@ -35,17 +40,27 @@ class BoundHandler:
 
 
 class BoundWords:
-    """What completes the argument of the command `name`, loaded with the first key behind it."""
+    """What completes the argument of the command `name`, loaded with the first key behind it.
+
+    A menu asks at every key: the words are found once in a while.
+    """
 
     def __init__(self, app: App, session: Session, name: str) -> None:
         self._app = app
         self._session = session
         self._name = name
+        self._words: tuple[str, ...] = ()
+        self._found_s = -math.inf
 
     def __call__(self, start: str) -> tuple[str, ...]:
-        from caliban.slash.words import words_for
+        now_s = time.monotonic()
+        if now_s - self._found_s > WORDS_S:
+            from caliban.slash.words import words_of
 
-        return words_for(self._name, start, self._app, self._session)
+            self._words = words_of(self._name, self._app, self._session)
+            self._found_s = now_s
+        wanted = start.lower()
+        return tuple(word for word in self._words if word.lower().startswith(wanted))
 
 
 def app_commands(app: App, session: Session) -> CommandRegistry:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 
+from caliban.compose.app import App
+from caliban.compose.servers.prompts import ServerPrompt, fetch_prompt, server_prompts
 from caliban.slash.table import NAMES
 from caliban_commands.answer import CommandAnswer, SubmitPrompt
 from caliban_commands.command import SlashCommand, SlashContext
@@ -19,54 +21,20 @@ MAX_CHARS: Final = 20_000
 """Of what is said to a prompt of a server."""
 
 
-class PromptArgumentFacts(Protocol):
-    """An argument of a prompt."""
-
-    @property
-    def name(self) -> str:
-        """What the server calls it."""
-        ...
-
-
-class PromptFacts(Protocol):
-    """A prompt of a server: `command` is `server:prompt`, `full_name` `mcp__server__prompt`."""
-
-    @property
-    def server(self) -> str:
-        """Whose it is."""
-        ...
-
-    @property
-    def command(self) -> str:
-        """Its short name."""
-        ...
-
-    @property
-    def full_name(self) -> str:
-        """Its long one."""
-        ...
-
-    @property
-    def description(self) -> str:
-        """What it is for."""
-        ...
-
-    @property
-    def usage(self) -> str:
-        """Its arguments, as they are written behind a command."""
-        ...
-
-    @property
-    def arguments(self) -> Sequence[PromptArgumentFacts]:
-        """Its arguments in order."""
-        ...
-
-
-FetchPrompt: TypeAlias = Callable[[Any, Mapping[str, str]], Awaitable[Sequence[Message]]]
+FetchPrompt: TypeAlias = Callable[[ServerPrompt, Mapping[str, str]], Awaitable[Sequence[Message]]]
 """Gives the messages of a prompt with its arguments; raises `CalibanError`."""
 
 
-def prompt_rows(prompts: Iterable[PromptFacts], fetch: FetchPrompt) -> tuple[SlashCommand, ...]:
+async def server_rows(app: App) -> tuple[SlashCommand, ...]:
+    """The prompts of connected servers as rows; what cannot be listed is reported."""
+
+    async def fetch(prompt: ServerPrompt, given: Mapping[str, str]) -> Sequence[Message]:
+        return (await fetch_prompt(app, prompt, given)).messages
+
+    return prompt_rows(await server_prompts(app), fetch)
+
+
+def prompt_rows(prompts: Iterable[ServerPrompt], fetch: FetchPrompt) -> tuple[SlashCommand, ...]:
     """A row for each prompt; one whose short name is one of ours has its long name alone."""
     return tuple(
         SlashCommand(
@@ -84,7 +52,7 @@ def prompt_rows(prompts: Iterable[PromptFacts], fetch: FetchPrompt) -> tuple[Sla
     )
 
 
-def prompt_arguments(prompt: PromptFacts, said: str) -> dict[str, str]:
+def prompt_arguments(prompt: ServerPrompt, said: str) -> dict[str, str]:
     """What was said as the arguments of `prompt`: `NAME=VALUE` by name, others in order.
 
     The last one takes all the words that are left. Raises `BadArguments`.
@@ -116,7 +84,7 @@ def prompt_arguments(prompt: PromptFacts, said: str) -> dict[str, str]:
 
 
 async def _submit(
-    prompt: PromptFacts, fetch: FetchPrompt, context: SlashContext, arguments: str
+    prompt: ServerPrompt, fetch: FetchPrompt, context: SlashContext, arguments: str
 ) -> CommandAnswer:
     """What the server makes of it, as one prompt."""
     messages = await fetch(prompt, prompt_arguments(prompt, arguments))
@@ -131,7 +99,7 @@ async def _submit(
     return CommandAnswer(effect=SubmitPrompt(text="\n\n".join(texts), shown=shown))
 
 
-def _said(message: Message, prompt: PromptFacts) -> str:
+def _said(message: Message, prompt: ServerPrompt) -> str:
     """One message; what a model is to have said is marked as the server's words."""
     if message.role == "user":
         return message.text

@@ -43,7 +43,7 @@ async def resume(app: App, context: SlashContext, arguments: str) -> CommandAnsw
     if arguments:
         exact = next((head for head in heads if arguments in (head.name, head.title)), None)
         if exact is not None:
-            return _switch(app, context, exact)
+            return _switch(context, exact)
         heads = list(named(heads, arguments))
         if not heads:
             near = did_you_mean(arguments, [head.name for head in heads_here(app)])
@@ -65,12 +65,9 @@ async def resume(app: App, context: SlashContext, arguments: str) -> CommandAnsw
     return CommandAnswer(parts=(choice,), effect=None if arguments else OpenView(view="sessions"))
 
 
-def _switch(app: App, context: SlashContext, head: SessionHead) -> CommandAnswer:
+def _switch(context: SlashContext, head: SessionHead) -> CommandAnswer:
     if head.name == context.session.id:
         return CommandAnswer.of(f"{head.name} is the session of now")
-    if app.options.output.prints or (app.board.writer is None and not has_said(context.session)):
-        words = f"caliban -r {head.name} goes on with it"
-        return CommandAnswer(parts=CommandAnswer.of(words).parts, effect=SwitchSession(name=head.name))
     return CommandAnswer(effect=SwitchSession(name=head.name))
 
 

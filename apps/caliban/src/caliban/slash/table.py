@@ -216,7 +216,7 @@ APP_COMMANDS: Final = (
         "screen:tui",
         "[inline|full|linear]",
         places=ON_SCREEN,
-        instead="the setting tui.mode",
+        instead="the setting tui.painter",
     ),
     _row(
         "theme",
@@ -242,7 +242,7 @@ APP_COMMANDS: Final = (
         "screen:view",
         "[brief|normal|full]",
         places=ON_SCREEN,
-        instead="the setting view_mode",
+        instead="the setting tui.detail",
     ),
     _row(
         "keybindings",

@@ -13,10 +13,9 @@ from caliban_drive.session import Session
 Words: TypeAlias = Callable[[App, Session], Iterable[str]]
 
 
-def words_for(name: str, start: str, app: App, session: Session) -> tuple[str, ...]:
-    """The words that command `name` takes and that begin with `start`, case aside."""
-    wanted = start.lower()
-    return tuple(word for word in COMPLETED[name](app, session) if word.lower().startswith(wanted))
+def words_of(name: str, app: App, session: Session) -> tuple[str, ...]:
+    """The words that command `name` takes."""
+    return tuple(COMPLETED[name](app, session))
 
 
 def _models(app: App, session: Session) -> Iterable[str]:

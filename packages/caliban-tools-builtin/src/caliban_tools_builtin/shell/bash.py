@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from caliban_common.arguments import ArgumentError, Arguments
+from caliban_common.event import ToolProgress
 from caliban_common.permission import JudgedPaths
 from caliban_common.text import clean, one_line
 from caliban_common.tool import ToolContext, ToolOutput
@@ -43,13 +44,15 @@ class ShellPort(Struct, frozen=True, kw_only=True):
     """What commands are run with: their environment, asked at each call, and what goes on after one.
 
     `runs_outside` says of the arguments of a call that its command leaves the sandbox; `explained` says in a
-    line what the sandbox refused a command that has failed with this output, or nothing.
+    line what the sandbox refused a command that has failed with this output, or nothing. `shown` gives the
+    words for a person who watches what a command prints, without secrets; `None` where nobody does.
     """
 
     environment: Callable[[], Mapping[str, str]]
     shells: Callable[[], BackgroundShells | None] = lambda: None
     runs_outside: Callable[[Mapping[str, Any]], bool] = lambda args: False
     explained: Callable[[str], str] = lambda output: ""
+    shown: Callable[[str], str] | None = None
 
 
 class Bash:
@@ -91,7 +94,7 @@ class Bash:
                 )
                 if background:
                     return await self._start(prepared, command, note, context.agent)
-                completed = await self._runner.run(prepared)
+                completed = await self._completed(prepared, context)
         except FileRefused as error:
             raise ShellFailed(f"cwd {error.message}", hint="give a directory of the workspace") from error
         except ProcessError as error:
@@ -99,6 +102,21 @@ class Bash:
         if prepared.sandboxed and completed.exit_code != 0:
             note = "\n".join(filter(None, (note, self._explained(completed))))
         return report(command, timeout_s, completed, note)
+
+    async def _completed(self, command: Command, context: ToolContext) -> Completed:
+        """Run it, and let a person see what it prints meanwhile."""
+        shown = self._port.shown
+        if shown is None:
+            return await self._runner.run(command)
+        from caliban_tools_builtin.shell.live import followed
+
+        async def tell(text: str) -> None:
+            event = ToolProgress(
+                tool_use_id=context.tool_use_id, agent=context.agent, text=clean(shown(text))
+            )
+            await context.emit(event)
+
+        return await followed(self._runner, command, tell)
 
     def _explained(self, completed: Completed) -> str:
         words = self._port.explained(f"{completed.stderr.text()}\n{completed.stdout.text()}")

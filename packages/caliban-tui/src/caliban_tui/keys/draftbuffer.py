@@ -8,11 +8,14 @@ from typing import Any, Final
 from prompt_toolkit.application import Application
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
+from prompt_toolkit.filters import vi_mode
+from prompt_toolkit.key_binding import ConditionalKeyBindings
 from prompt_toolkit.layout import BufferControl, Layout, Window
 from prompt_toolkit.output import DummyOutput
 
 from caliban_tui.keys.source import StrokeProcessor, TerminalInput
 from caliban_tui.keys.stroke import KeyStroke
+from caliban_tui.keys.vimkeys import vim_keys
 from caliban_tui.pastes import PastedTexts
 
 ESCAPE_S: Final = 0.05
@@ -26,7 +29,7 @@ class DraftBuffer(Buffer):
 
     `recall(steps, text)` gives the entry so many steps on, those back being negative, or `None` at the end;
     `text` is what stands here now. The cursor goes round the placeholders of `pastes`, and a deletion that
-    takes a part of one takes it whole. `changed` is called when the text is another one.
+    takes a part of one takes it whole. `changed` hears of each other text.
     """
 
     def __init__(
@@ -34,7 +37,7 @@ class DraftBuffer(Buffer):
         recall: Callable[[int, str], str | None],
         pastes: PastedTexts,
         *,
-        changed: Callable[[], None],
+        changed: Callable[[str], None],
     ) -> None:
         self._recall = recall
         self._pastes = pastes
@@ -50,7 +53,7 @@ class DraftBuffer(Buffer):
         mended = self._pastes.mended(self._before[0], self.text, self.cursor_position)
         self._before = (self.text, self.cursor_position)
         if mended is None:
-            self._told()
+            self._told(self.text)
             return
         self._before = mended
         self.document = Document(*mended)
@@ -81,10 +84,12 @@ def line_application(
     draft: DraftBuffer,
     take: Callable[[KeyStroke], bool],
     taken: Callable[[KeyStroke], None],
+    is_changing: Callable[[], bool],
 ) -> tuple[Application[Any], StrokeProcessor]:
     """prompt-toolkit's application with one hidden window, and what gives the draft its keys."""
     app: Application[Any] = Application(
         layout=Layout(Window(BufferControl(draft))),
+        key_bindings=ConditionalKeyBindings(vim_keys(is_changing), vi_mode),
         input=terminal,
         output=DummyOutput(),
         max_render_postpone_time=0,
