@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import statistics
 import time
@@ -191,7 +192,7 @@ def scrollback(harness: Harness, place: Place) -> Figures:
         rows = ["".join(row[n].data for n in range(COLUMNS)) for row in screen.history.top] + list(
             screen.display
         )
-        words = [word for row in rows for word in row.split() if len(word) == 4 and word[0] == "w"]
+        words = [word for row in rows for word in row.split() if re.fullmatch(r"w\d{3}", word)]
         wanted = deltas - 1 - (deltas - 1) // 80
         return {"words of the reply": wanted, "words after exit": len(words)}
 

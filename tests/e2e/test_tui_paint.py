@@ -46,12 +46,20 @@ def test_the_full_screen_is_left_with_all_that_was_said_on_it_and_nothing_twice(
 
 
 def test_a_dumb_terminal_is_sent_lines_and_no_sequence(cli: Cli) -> None:
-    cli.script(wire.exchange(wire.text("Plain answer.")))
-    with on_screen(cli, env={"TERM": "dumb"}) as screen:
+    call = wire.tool_use("Bash", {"command": "touch here.txt"})
+    cli.script(wire.exchange(call), wire.exchange(wire.text("Plain answer.")))
+    with on_screen(cli, env={"TERM": "dumb"}, rows=40) as screen:
         screen.wait(">")
-        said(screen, "hello", "assistant: Plain answer.")
+        said(screen, "hello", "e edit the rule")
+        assert "May Bash run?" in screen.text
+        screen.press("y")
+        screen.wait("assistant: Plain answer.")
         screen.wait("done: ")
         assert "prompt: hello" in screen.text
+        assert "tool: " in screen.text
+        assert (cli.work / "here.txt").exists()
+        screen.press("shift+tab")
+        screen.wait("mode: ")
         screen.press("ctrl+d")
         assert screen.ended() == 0
         assert b"\x1b" not in screen.sent

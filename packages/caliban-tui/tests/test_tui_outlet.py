@@ -39,15 +39,16 @@ def test_a_terminal_that_reads_nothing_is_not_waited_for(terminal: tuple[int, in
     outlet = TerminalOutlet(theirs)
     text = bytes(range(32, 127)) * 5_000
     outlet.write(text)
+    outlet.write(b"later")
     assert not outlet.is_clear
     assert outlet.finish(0.01) is False
 
     async def both() -> bytes:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(outlet.cleared)
-            return await anyio.to_thread.run_sync(read_all, ours, len(text))
+            return await anyio.to_thread.run_sync(read_all, ours, len(text) + 5)
 
-    assert anyio.run(both) == text
+    assert anyio.run(both) == text + b"later"
     assert outlet.is_clear
     outlet.close()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from caliban_tui.draft import draft_lines
 from caliban_tui.ends import compact
 from caliban_tui.line import ScreenLine, plain
@@ -48,9 +50,18 @@ def compose(view: ConversationView, ui: UiState, size: ScreenSize, now_s: float)
     if asked is not None and asked.caret is not None:
         caret = Caret(asked_top + asked.caret.row, asked.caret.column)
     spoken = [*spoken_lines(view), *(asked.lines if asked is not None else ())]
-    if ui.hint:
-        spoken.append(plain(ui.hint))
+    spoken += [plain(words) for words in _said(ui)]
     return ScreenFrame(lines=tuple(lines), caret=caret, look=ui.look, spoken=tuple(spoken))
+
+
+def _said(ui: UiState) -> Iterator[str]:
+    """What a person changed below the transcript, in words: for who is told, and does not look."""
+    yield from (f"waits: {text}" for text in ui.queued)
+    if ui.menu is not None and 0 <= ui.menu.selected < len(ui.menu.rows):
+        yield f"chosen: {ui.menu.rows[ui.menu.selected].label}"
+    if ui.hint:
+        yield ui.hint
+    yield f"mode: {ui.status.mode}" if ui.status.mode != "default" else ""
 
 
 def _overlaid(overlay: Overlay, ui: UiState, size: ScreenSize, now_s: float) -> ScreenFrame:
