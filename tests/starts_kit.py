@@ -31,7 +31,7 @@ PROGRAM = Path(__file__).with_name("template.py")
 MAX_WORD_BYTES = 100_000
 """A longer one may be more than the system lets a program be started with: only a true start shows that."""
 
-READ_BY_THE_INTERPRETER = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_", "GLIBC_", "OPENSSL_")
+READ_BY_THE_INTERPRETER = ("PYTHON", "LC_", "LANG", "LD_", "MALLOC_", "GLIBC_", "OPENSSL_", "WCWIDTH_")
 HARMLESS = frozenset(["PYTHON_KEYRING_BACKEND"])
 """Looks like what the interpreter reads, and is read by a library that the template does not load."""
 

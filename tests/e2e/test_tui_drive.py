@@ -66,7 +66,7 @@ def test_the_status_line_says_where_and_a_script_of_ones_own_colours_it(cli: Cli
     (cli.work / ".git" / "HEAD").write_text("ref: refs/heads/topic/one\n")
     told = cli.home / "told.json"
     words = r"\033[31mred\033[2J\033[0m rest\nsecond"
-    cli.configure(f"[statusLine]\ncommand = 'cat > {told}; printf \"{words}\"'\n")
+    cli.configure(f"[statusLine]\ncommand = 'cat > {told}.new; mv {told}.new {told}; printf \"{words}\"'\n")
     cli.script(wire.exchange(wire.text("Well.")))
     with on_screen(cli, columns=120) as screen:
         screen.wait("(topic/one)")

@@ -27,7 +27,7 @@ def test_what_waits_for_trust_names_the_flag_that_gives_it(tmp_path: Path) -> No
 
 
 def test_a_setting_of_a_later_version_is_said_to_be_of_the_flag(tmp_path: Path) -> None:
-    settings = build_settings(SettingsOptions(settings='{"editor_mode": "vim"}'), tmp_path)
+    settings = build_settings(SettingsOptions(settings='{"enable_telemetry": true}'), tmp_path)
     assert [unbuilt_words(item).partition(" has")[0] for item in settings.unbuilt] == [
-        "--settings: `editor_mode`"
+        "--settings: `enable_telemetry`"
     ]

@@ -14,6 +14,7 @@ from caliban.cli.options import Options, WorkspaceOptions
 from caliban.compose.app import App, open_app
 from caliban.compose.plugins.policy import trust_message
 from caliban.compose.sessionstore import cleanup_days
+from caliban.compose.terminal import files_command, status_script, terminal_values
 from caliban_common.tool import ToolSpec
 from caliban_settings import SCHEMA
 from caliban_tools_builtin import builtin_specs
@@ -62,6 +63,10 @@ def of_server(rules: str) -> str:
 def served(app: App) -> str:
     spec = ToolSpec(name="mcp__desk__note", description="", input_schema={})
     return app.permissions.decide(spec, {}).action
+
+
+def screen(name: str) -> Look:
+    return lambda app: terminal_values(app.live.now, {})[name]
 
 
 CASES: dict[str, tuple[str, str, Look, Any, Any]] = {
@@ -175,6 +180,32 @@ CASES: dict[str, tuple[str, str, Look, Any, Any]] = {
         "",
         "Ask first.",
     ),
+    "editor_mode": ("", 'editor_mode = "vim"', screen("editor"), "emacs", "vim"),
+    "view_mode": ("", 'view_mode = "compact"', screen("detail"), "normal", "brief"),
+    "statusLine": (
+        "",
+        'statusLine = {type = "command", command = "echo hi"}',
+        lambda app: getattr(status_script(app.live.now), "command", None),
+        None,
+        "echo hi",
+    ),
+    "tui.detail": ("", 'tui.detail = "full"', screen("detail"), "normal", "full"),
+    "tui.files_command": (
+        "",
+        'tui.files_command = ["fd"]',
+        lambda app: files_command(app.live.now),
+        (),
+        ("fd",),
+    ),
+    "tui.keys.*": ("", 'tui.keys.send = "c-m"', screen("keys"), {}, {"send": ("c-m",)}),
+    "tui.mouse": ("", "tui.mouse = true", screen("mouse"), False, True),
+    "tui.notifications": ("", 'tui.notifications = "off"', screen("notify"), "both", "off"),
+    "tui.painter": ("", 'tui.painter = "full"', screen("painter"), "inline", "full"),
+    "tui.reduce_motion": ("", "tui.reduce_motion = true", screen("reduces_motion"), False, True),
+    "tui.showCostInStatusline": ("", "tui.showCostInStatusline = false", screen("shows_cost"), True, False),
+    "tui.theme": ("", 'tui.theme = "light"', screen("theme"), "", "light"),
+    "tui.title": ("", "tui.title = true", screen("sets_title"), False, True),
+    "tui.wrap": ("", 'tui.wrap = "terminal"', screen("wraps"), True, False),
     "env.*": ("", 'env.A = "1"', lambda app: dict(app.live.env), {}, {"A": "1"}),
 }
 

@@ -32,6 +32,8 @@ from caliban_common.event import (
     Warned,
 )
 from caliban_common.message import (
+    Base64Source,
+    DocumentBlock,
     ImageBlock,
     Message,
     TextBlock,
@@ -302,10 +304,11 @@ def test_a_message_that_steers_and_a_hook_that_speaks_are_shown_and_no_other():
 
 def test_pictures_of_a_result_stay_with_its_call():
     picture = ImageBlock.of("image/png", "AAAA")
-    result = ToolResultBlock(tool_use_id="1", content=(picture,))
+    paper = DocumentBlock(source=Base64Source(media_type="application/pdf", data="AA"), title="a.pdf")
+    result = ToolResultBlock(tool_use_id="1", content=(TextBlock(text="see"), picture, paper))
     _, done = folded([ready("1"), ToolCallEnd(turn=0, name="T", result=result)])
     assert isinstance(done[0], CallBlock)
-    assert done[0].images == (picture,)
+    assert (done[0].images, done[0].output) == ((picture,), "see\n[document: a.pdf]")
 
 
 EVENTS: list[AgentEvent] = [

@@ -250,6 +250,15 @@ class Source:
         return self.list
 
 
+class Clock:
+    """A clock that a test sets."""
+
+    now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
 async def offered(files: FileSuggester, text: str) -> tuple[list[str], int, int]:
     """What is offered for `text` in the end."""
     with anyio.fail_after(20):
@@ -268,7 +277,8 @@ async def test_files_are_offered_behind_an_at_sign() -> None:
     async def resources() -> Sequence[str]:
         return ("docs:file:///readme",)
 
-    files = FileSuggester(lambda: source, changed=lambda: None, resources=resources)
+    clock = Clock()
+    files = FileSuggester(lambda: source, changed=lambda: None, resources=resources, clock=clock)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(files.run)
         assert await offered(files, "see @main") == (["@src/main.py "], 4, 9)
@@ -277,6 +287,12 @@ async def test_files_are_offered_behind_an_at_sign() -> None:
         assert (await offered(files, "x\n@sr"))[0] == sr
         assert (await offered(files, "@docs:"))[0] == ["@docs:file:///readme "]
         assert source.asked == 1
+        clock.now_s = 100
+        source.list = ("other.py",)
+        assert (await offered(files, "@main"))[0] == ["@src/main.py "]
+        assert files.suggest("", 0) is None
+        assert (await offered(files, "@oth"))[0] == ["@other.py "]
+        assert source.asked == 2
         for text in ("mail@main", "see @main ", "see main", '@"main" x', "a@", "@" + "x" * 500):
             assert files.suggest(text, len(text)) is None, text
         tasks.cancel_scope.cancel()

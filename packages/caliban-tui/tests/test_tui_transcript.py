@@ -1,4 +1,4 @@
-"""Saved conversations as blocks, and any of them as text."""
+"""Saved conversations as blocks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from caliban_common.message import (
     user,
 )
 from caliban_tui.blocks import CallBlock, PromptBlock, ReplyBlock
-from caliban_tui.transcript import history_blocks, transcript_text
+from caliban_tui.transcript import history_blocks
 
 PICTURE = ImageBlock.of("image/png", "AAAA")
 CALL = ToolUseBlock(id="1", name="Bash", input={"command": "ls\n-l"})
@@ -63,24 +63,5 @@ def test_a_saved_conversation_has_the_blocks_that_it_had_when_it_was_held():
     assert (ran.summary, ran.outcome, ran.output, ran.images) == ("Bash!", "failed", "a\nb", (PICTURE,))
     assert isinstance(blocks[8], CallBlock)
     assert blocks[8].outcome == "interrupted"
+    assert blocks[9].type == "call"
     assert blocks[-1] == PromptBlock(text="", attached=("a.pdf",))
-
-
-def test_the_text_of_a_conversation_has_every_part_of_it_and_no_control():
-    text = transcript_text(HISTORY)
-    for part in (
-        "[system prompt: 7 characters]", "> look here", "image/png", "let me see",
-        "[encrypted by the provider]",
-        "[state that only fam reads]", "# I look\n\nnow", '"command": "ls\\n-l"', "a\nb", "[T: interrupted]",
-        "stray", "a hook says at PreTurn: careful", "a.pdf",
-    ):  # fmt: skip
-        assert part in text
-    assert "\x1b" not in text
-    assert "secret" not in text
-
-
-def test_the_text_of_blocks_and_messages_stands_in_their_order():
-    assert transcript_text([PromptBlock(text="one"), user("two"), ReplyBlock(markdown="three")]) == (
-        "> one\n\n> two\n\nthree\n"
-    )
-    assert transcript_text([]) == "\n"

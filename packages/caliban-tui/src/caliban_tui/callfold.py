@@ -16,9 +16,10 @@ from caliban_common.event import (
     ToolCallStart,
     ToolProgress,
 )
-from caliban_common.message import ImageBlock, TextBlock, ToolUseBlock
+from caliban_common.message import ImageBlock, ToolUseBlock
 from caliban_tui.blocks import CallBlock, TodoBlock, TodoRow, TranscriptBlock
 from caliban_tui.view import ConversationView, RunningCall
+from caliban_tui.words import result_text
 
 PROGRESS_CHARS: Final = 2_000
 MAX_TODOS: Final = 200
@@ -113,7 +114,7 @@ def ended_call(
         name=event.name,
         summary=call.summary if call is not None else event.name,
         arguments=call.arguments if call is not None else {},
-        output="".join(part.text for part in content if isinstance(part, TextBlock)),
+        output=result_text(content),
         outcome="failed" if failed else event.outcome,
         reason=event.reason,
         details=event.details,

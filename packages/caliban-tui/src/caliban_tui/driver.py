@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
 import anyio
 from anyio.abc import TaskGroup
@@ -29,6 +29,7 @@ from caliban_tui.desk import ApprovalDesk
 from caliban_tui.drafting import Drafting, DraftScreen
 from caliban_tui.effects import OutsideWork, do_outside, show_in_editor
 from caliban_tui.errors import TerminalError, TerminalGone
+from caliban_tui.keys.again import PressedAgain
 from caliban_tui.keys.table import KeyRow
 from caliban_tui.noteplace import ask_place
 from caliban_tui.notify import call
@@ -49,8 +50,6 @@ if TYPE_CHECKING:
     from caliban_drive.notice import Notice
     from caliban_drive.result import PromptResult
     from caliban_tui.host import NotePlace, TerminalHost
-
-AGAIN_S: Final = 1.0
 
 
 class TerminalDriver:
@@ -79,7 +78,7 @@ class TerminalDriver:
         self._has_focus = True
         self._asks = False
         self._hint = ""
-        self._pressed: tuple[str, float] = ("", 0.0)
+        self._again = PressedAgain(self._say)
         self._began_s = time.monotonic()
         self._window = OverlayWindow(self)
         self._drafting = Drafting(
@@ -341,12 +340,12 @@ class TerminalDriver:
     def _interrupt(self) -> None:
         talk = self._talk
         if talk is not None and talk.is_at_work:
-            if self._twice("interrupt", "esc again interrupts"):
+            if self._again.is_twice("interrupt", "esc again interrupts"):
                 talk.interrupt()
         elif (
             talk is not None
             and not self._editor.text
-            and self._twice("rewind", "esc again: go back to a prompt")
+            and self._again.is_twice("rewind", "esc again: go back to a prompt")
         ):
             self._open_view("rewind")
 
@@ -355,7 +354,7 @@ class TerminalDriver:
             self._editor.take()
         elif self._talk is not None and self._talk.is_at_work:
             self._talk.interrupt()
-        elif self._twice("quit", "ctrl+c again leaves"):
+        elif self._again.is_twice("quit", "ctrl+c again leaves"):
             self.leave()
 
     def _cycle_mode(self) -> None:
@@ -393,14 +392,3 @@ class TerminalDriver:
             self._talk.send(text, steers=steers)
         elif text.strip():
             self.lines.put(WaitingLine(text=text))
-
-    def _twice(self, what: str, hint: str) -> bool:
-        """Whether a key was pressed for the second time within a second; a hint asks for it."""
-        now = time.monotonic()
-        before, at_s = self._pressed
-        self._pressed = (what, now)
-        if before == what and now - at_s < AGAIN_S:
-            self._hint = ""
-            return True
-        self._hint = hint
-        return False

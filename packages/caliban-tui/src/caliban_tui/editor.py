@@ -71,6 +71,7 @@ class LineEditor:
         self._acts: dict[Action, Callable[[], bool | None]] = {**actions, **self._own_actions()}
         self._chord: tuple[str, ...] = ()
         self._was = ("", 0)
+        self._is_typed = False
         self._input, self._app = self._made(options)
         self.use_keys(options.rows)
         self.use_vim(options.vim)
@@ -126,7 +127,7 @@ class LineEditor:
 
     def more_suggested(self) -> None:
         """A suggester knows more than it did."""
-        self._menu.update(self.text, self.cursor)
+        self._menu.update(self.text, self.cursor, opens=self._is_typed)
         self._draw()
 
     def use_history(self, history: PromptHistory) -> None:
@@ -273,8 +274,10 @@ class LineEditor:
         if text == self._was[0]:
             self._menu.update(text, cursor, opens=False)
         elif (stroke.is_character or stroke.name in TYPED_KEYS or self._menu.is_open) and self._vim.is_typing:
+            self._is_typed = True
             self._menu.update(text, cursor)
         else:
+            self._is_typed = False
             self._menu.drop()
 
     def _contexts(self) -> tuple[KeyContext, ...]:
@@ -293,9 +296,7 @@ class LineEditor:
             self._given["send"]()
 
     def _complete(self) -> None:
-        if self._menu.reopen(self.text, self.cursor):
-            return
-        if "complete" in self._given:
+        if not self._menu.reopen(self.text, self.cursor) and "complete" in self._given:
             self._given["complete"]()
 
     def _interrupt(self) -> bool | None:

@@ -177,6 +177,7 @@ class FileSuggester:
         self._of: FileSuggestionSource | None = None
         self._listed_s = -FRESH_S
         self._is_at_work = False
+        self._has_begun = False
 
     def suggest(self, text: str, cursor: int) -> Suggestions | None:
         """See `Suggester`."""
@@ -188,6 +189,7 @@ class FileSuggester:
         start = match.start(1) - 2 if match[1] is not None else match.start(2) - 1
         query = typed.lower().removeprefix("./")
         if query != self._query:
+            self._has_begun = self._has_begun or self._query is None
             self._query = query
             self._wanted.set()
         named = self._resource_names(query)
@@ -242,7 +244,8 @@ class FileSuggester:
             self._ranking = None
             return
         is_same = source is self._of and self._ranking is not None
-        if is_same and (now - self._listed_s < FRESH_S or self._asked not in (None, "")):
+        has_begun, self._has_begun = self._has_begun, False
+        if is_same and (now - self._listed_s < FRESH_S or not has_begun):
             return
         try:
             names = await source.names()

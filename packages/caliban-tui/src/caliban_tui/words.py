@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from caliban_common.event import HookFired, MessageAdded
 from caliban_common.lazy import lazy_pattern
-from caliban_common.message import DocumentBlock, ImageBlock, Message
+from caliban_common.message import DocumentBlock, ImageBlock, Message, ResultPart, TextBlock
 from caliban_tui.blocks import NoticeBlock, PromptBlock, TranscriptBlock
 
 OF_HOOK: Final = lazy_pattern(r'\A<hook event="([^"\n]*)">\n(.*)\n</hook>\Z', 16)
@@ -34,6 +35,15 @@ def attached_to(message: Message) -> tuple[str, ...]:
         elif isinstance(block, DocumentBlock):
             names.append(block.title or f"document {block.media_type}")
     return tuple(names)
+
+
+def result_text(content: Sequence[ResultPart]) -> str:
+    """The text of a call's result; what is no text and no picture is named in it."""
+    return "".join(
+        part.text if isinstance(part, TextBlock) else f"\n[document: {part.title or part.media_type}]"
+        for part in content
+        if not isinstance(part, ImageBlock)
+    )
 
 
 def hook_words(event: HookFired) -> tuple[TranscriptBlock, ...]:
