@@ -10,10 +10,10 @@ from contextlib import asynccontextmanager
 import anyio
 from msgspec.structs import replace
 
-from caliban_tui.editor import LineEditor
+from caliban_tui.draft.editor import LineEditor
+from caliban_tui.draft.ports import EditorOptions, EditorPorts
 from caliban_tui.errors import TerminalGone
 from caliban_tui.keys.table import Action
-from caliban_tui.ports import EditorOptions, EditorPorts
 
 LOOK_S = 0.005
 HANG_S = 8

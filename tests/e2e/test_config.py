@@ -105,7 +105,7 @@ def test_set_says_where_its_value_does_not_count(cli):
     assert done.code == 0 and "max_turns of the scope local" in done.err
     held = cli.run("config", "set", "permissions.allow", '["Bash"]', "--scope", "project")
     assert held.code == 0 and "until this project is trusted" in held.err
-    later = cli.run("config", "set", "editor_mode", "vim")
+    later = cli.run("config", "set", "enable_telemetry", "true")
     assert later.code == 0 and "not part of this version" in later.err
 
 

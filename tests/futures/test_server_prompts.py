@@ -19,7 +19,6 @@ from caliban.compose.servers.prompts import (
     ServerPromptArgument,
     complete_argument,
     fetch_prompt,
-    find_prompt,
     server_prompts,
 )
 from caliban.errors import CommandRefused
@@ -81,11 +80,16 @@ async def opened(told: list[str] | None = None, *, deny: tuple[str, ...] = ()) -
             yield app
 
 
+def named(prompts: tuple[ServerPrompt, ...], command: str) -> ServerPrompt:
+    (prompt,) = [prompt for prompt in prompts if prompt.command == command]
+    return prompt
+
+
 async def test_prompts_of_connected_servers_are_values_under_both_of_their_names(home: Path):
     async with opened() as app:
         prompts = await server_prompts(app)
         assert [prompt.command for prompt in prompts] == ["desk:big", "desk:review", "plain:hello"]
-        assert find_prompt(prompts, "desk:review") == ServerPrompt(
+        assert named(prompts, "desk:review") == ServerPrompt(
             server="desk",
             name="review",
             command="desk:review",
@@ -96,11 +100,8 @@ async def test_prompts_of_connected_servers_are_values_under_both_of_their_names
                 ServerPromptArgument(name="style"),
             ),
         )
-        assert find_prompt(prompts, "mcp__plain__hello").command == "plain:hello"
-        assert find_prompt(prompts, "desk:review").usage == "<branch> [style]"
-        with pytest.raises(CommandRefused, match="no MCP server has a prompt 'desk:reviw'") as caught:
-            find_prompt(prompts, "desk:reviw")
-        assert caught.value.hint == "did you mean desk:review?"
+        assert named(prompts, "plain:hello").full_name == "mcp__plain__hello"
+        assert named(prompts, "desk:review").usage == "<branch> [style]"
 
 
 async def test_a_list_that_changes_is_asked_for_anew(home: Path):
@@ -117,7 +118,7 @@ async def test_a_list_that_changes_is_asked_for_anew(home: Path):
 async def test_a_prompt_is_filled_in_by_its_server_and_its_arguments_are_checked_here(home: Path):
     async with opened() as app:
         prompts = await server_prompts(app)
-        review = find_prompt(prompts, "desk:review")
+        review = named(prompts, "desk:review")
         fetched = await fetch_prompt(app, review, {"branch": "main", "style": "dry"})
         assert fetched.description == "Look at a change."
         assert [(one.role, one.text) for one in fetched.messages] == [
@@ -138,7 +139,7 @@ async def test_a_prompt_is_filled_in_by_its_server_and_its_arguments_are_checked
 
 async def test_what_a_prompt_says_is_masked_and_capped_and_lost_nowhere(home: Path):
     async with opened() as app:
-        fetched = await fetch_prompt(app, find_prompt(await server_prompts(app), "desk:big"), {})
+        fetched = await fetch_prompt(app, named(await server_prompts(app), "desk:big"), {})
         first, second = fetched.messages
         assert first.text.startswith("[truncated: 90000 chars in all; the whole text is in ")
         assert len(first.text) < 50_000
@@ -151,13 +152,13 @@ async def test_what_a_prompt_says_is_masked_and_capped_and_lost_nowhere(home: Pa
 async def test_arguments_are_completed_where_the_server_does_so(home: Path):
     async with opened() as app:
         prompts = await server_prompts(app)
-        review = find_prompt(prompts, "desk:review")
+        review = named(prompts, "desk:review")
         assert await complete_argument(app, review, "branch", "ma", {"style": "dry"}) == (
             "main",
             "make",
             "dry",
         )
-        assert await complete_argument(app, find_prompt(prompts, "plain:hello"), "x", "", {}) == ()
+        assert await complete_argument(app, named(prompts, "plain:hello"), "x", "", {}) == ()
 
 
 async def test_a_rule_takes_a_prompt_away(home: Path):

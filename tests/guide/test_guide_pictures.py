@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 from picturekit.main import PICTURES  # noqa: E402
 from picturekit.svg import DARK, drawn  # noqa: E402
 
-from caliban_tui.theme import ROLES  # noqa: E402
+from caliban_tui.theme.theme import ROLES  # noqa: E402
 
 
 def test_every_picture_is_on_the_page_and_nothing_else_is() -> None:

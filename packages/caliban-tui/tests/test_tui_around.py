@@ -9,16 +9,16 @@ import termios
 
 import pytest
 
-from caliban_tui.blocks import NoticeBlock
 from caliban_tui.boot import ABOVE, BELOW, FirstFrame, short_path
 from caliban_tui.line import text_of
-from caliban_tui.notify import BELL, call, title
 from caliban_tui.paint.inline import InlinePainter
 from caliban_tui.screen import ScreenSize
 from caliban_tui.stage import MAX_BLOCK_CHARS, MAX_BLOCKS, Stage
 from caliban_tui.status import StatusLine, middle_cut, script_segments, status_line
-from caliban_tui.theme import DARK, Theme
-from caliban_tui.tty import Tty
+from caliban_tui.terminal.notify import BELL, call, title
+from caliban_tui.terminal.tty import Tty
+from caliban_tui.theme.theme import DARK, Theme
+from caliban_tui.transcript.blocks import NoticeBlock
 from caliban_tui.ui import UiState
 from caliban_tui.waiting import WaitingLine, WaitingLines
 from caliban_tui.width import cells, line_cells

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caliban_tui.caps import TerminalCaps, answered, queries, reflows
-from caliban_tui.colour import Rgb
+from caliban_tui.terminal.caps import TerminalCaps, answered, queries, reflows
+from caliban_tui.theme.colour import Rgb
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from caliban_agent_core.ports import ApprovalRequest
 from caliban_common.message import ToolUseBlock
 from caliban_common.permission import Decision
 from caliban_common.tool import ToolSpec
-from caliban_tui.asked import (
+from caliban_tui.question.asked import (
     AnswerOption,
     CallAnswer,
     CallBrief,
@@ -21,7 +21,7 @@ from caliban_tui.asked import (
     PersonAnswer,
     RulePlace,
 )
-from caliban_tui.desk import ApprovalDesk
+from caliban_tui.question.desk import ApprovalDesk
 
 pytestmark = pytest.mark.anyio
 TOOL = ToolSpec(name="Bash", description="", input_schema={})

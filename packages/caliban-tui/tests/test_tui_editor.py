@@ -7,7 +7,7 @@ import anyio.to_thread
 import pytest
 from keyboard_kit import keyboard
 
-from caliban_tui.ports import EditorOptions
+from caliban_tui.draft.ports import EditorOptions
 
 pytestmark = pytest.mark.anyio
 

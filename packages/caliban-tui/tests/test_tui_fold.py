@@ -44,7 +44,9 @@ from caliban_common.message import (
 )
 from caliban_common.stop import Stop
 from caliban_common.usage import Usage
-from caliban_tui.blocks import (
+from caliban_tui.render.live import open_lines
+from caliban_tui.screen import ScreenSize
+from caliban_tui.transcript.blocks import (
     CallBlock,
     NoticeBlock,
     PromptBlock,
@@ -55,10 +57,8 @@ from caliban_tui.blocks import (
     TodoBlock,
     TranscriptBlock,
 )
-from caliban_tui.fold import fold
-from caliban_tui.openlines import open_lines
-from caliban_tui.screen import ScreenSize
-from caliban_tui.view import ConversationView, begun, ended
+from caliban_tui.transcript.fold import fold
+from caliban_tui.transcript.view import ConversationView, begun, ended
 
 START = begun(ConversationView(), 0.0)
 

@@ -11,8 +11,8 @@ import pytest
 from keyboard_kit import Keyboard, keyboard
 
 from caliban_common.filelock import try_lock
-from caliban_tui import history as history_module
-from caliban_tui.history import HistoryEntry, HistoryFile, PromptHistory, is_kept
+from caliban_tui.draft import history as history_module
+from caliban_tui.draft.history import HistoryEntry, HistoryFile, PromptHistory, is_kept
 
 pytestmark = pytest.mark.anyio
 

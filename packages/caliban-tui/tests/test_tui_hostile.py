@@ -13,16 +13,16 @@ from tui_samples import SAMPLES, call, reply_blocks
 
 from caliban_common.event import AssistantTextDelta, AssistantThinkingDelta, ToolProgress
 from caliban_common.hunks import text_change
-from caliban_tui.blocks import NoticeBlock, PromptBlock, ReplyBlock, TranscriptBlock
 from caliban_tui.compose import compose
-from caliban_tui.fold import fold
 from caliban_tui.line import ScreenLine, text_of
-from caliban_tui.look import DetailLevel, TranscriptLook
-from caliban_tui.openlines import open_lines
-from caliban_tui.render import block_lines
+from caliban_tui.render.blocks import block_lines
+from caliban_tui.render.live import open_lines
+from caliban_tui.render.look import DetailLevel, TranscriptLook
 from caliban_tui.screen import ScreenSize
+from caliban_tui.transcript.blocks import NoticeBlock, PromptBlock, ReplyBlock, TranscriptBlock
+from caliban_tui.transcript.fold import fold
+from caliban_tui.transcript.view import ConversationView, RunningCall, begun
 from caliban_tui.ui import UiState
-from caliban_tui.view import ConversationView, RunningCall, begun
 from caliban_tui.width import line_cells
 
 DETAILS: tuple[DetailLevel, ...] = ("brief", "normal", "full")

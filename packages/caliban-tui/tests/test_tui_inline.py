@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pyte
 
-from caliban_tui.blocks import PromptBlock
 from caliban_tui.line import plain
 from caliban_tui.paint.inline import InlinePainter
 from caliban_tui.screen import Caret, ScreenFrame, ScreenSize
-from caliban_tui.theme import DARK
+from caliban_tui.theme.theme import DARK
+from caliban_tui.transcript.blocks import PromptBlock
 
 SIZE = ScreenSize(20, 6)
 

@@ -11,8 +11,8 @@ import anyio
 import pytest
 
 from caliban_tui.errors import TerminalGone
-from caliban_tui.outlet import TerminalOutlet
-from caliban_tui.tty import DEFAULT_SIZE, MODES, RESTORE, Tty
+from caliban_tui.terminal.outlet import TerminalOutlet
+from caliban_tui.terminal.tty import DEFAULT_SIZE, MODES, RESTORE, Tty
 
 
 @pytest.fixture

@@ -11,12 +11,12 @@ import pytest
 from keyboard_kit import keyboard
 
 from caliban_common.errors import CalibanError
-from caliban_tui.clipboard import Clipboard, dropped_image, osc52
-from caliban_tui.draft import draft_lines
+from caliban_tui.draft.clipboard import Clipboard, dropped_image, osc52
+from caliban_tui.draft.lines import draft_lines
+from caliban_tui.draft.outside import editor_words
+from caliban_tui.draft.ports import EditorPorts
 from caliban_tui.errors import ClipboardFailed
 from caliban_tui.line import text_of
-from caliban_tui.outside import editor_words
-from caliban_tui.ports import EditorPorts
 from caliban_tui.ui import DraftView
 from caliban_tui.width import line_cells
 

@@ -10,10 +10,10 @@ from shots_kit import expect_shot
 
 from caliban_commands.answer import ChoiceRow, ShownChoice, ShownTable
 from caliban_tui.line import plain, text_of
-from caliban_tui.overlay import Choose, Close, Overlay, PartsOverlay, Stay, TextOverlay
-from caliban_tui.picker import PickerKey, PickerRow, choice_picker, confirmed, picker
+from caliban_tui.overlay.overlay import Choose, Close, Overlay, PartsOverlay, Stay, TextOverlay
+from caliban_tui.overlay.picker import PickerKey, PickerRow, choice_picker, confirmed, picker
+from caliban_tui.question.visible import broken, visible
 from caliban_tui.screen import ScreenSize
-from caliban_tui.visible import broken, visible
 from caliban_tui.width import cells, line_cells
 
 SIZE = ScreenSize(80, 12)

@@ -10,7 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from caliban_tui.blocks import (
+from caliban_tui.line import ScreenLine, StyledText, plain, text_of
+from caliban_tui.paint.choose import ScreenMode, painter_for
+from caliban_tui.paint.full import FullPainter
+from caliban_tui.paint.inline import InlinePainter
+from caliban_tui.paint.linear import LinearPainter
+from caliban_tui.render.blocks import block_lines
+from caliban_tui.screen import Caret, ScreenFrame, ScreenSize
+from caliban_tui.theme.theme import DARK, PLAIN
+from caliban_tui.transcript.blocks import (
     CallBlock,
     NoticeBlock,
     PromptBlock,
@@ -18,14 +26,6 @@ from caliban_tui.blocks import (
     ShellBlock,
     TranscriptBlock,
 )
-from caliban_tui.line import ScreenLine, StyledText, plain, text_of
-from caliban_tui.paint.choose import ScreenMode, painter_for
-from caliban_tui.paint.full import FullPainter
-from caliban_tui.paint.inline import InlinePainter
-from caliban_tui.paint.linear import LinearPainter
-from caliban_tui.render import block_lines
-from caliban_tui.screen import Caret, ScreenFrame, ScreenSize
-from caliban_tui.theme import DARK, PLAIN
 from caliban_tui.width import cells, fit
 
 MODES: list[ScreenMode] = ["inline", "full", "linear"]

@@ -10,7 +10,8 @@ from shots_kit import expect_shot
 from caliban_agent_core.ports import ApprovalRequest
 from caliban_common.message import ToolUseBlock
 from caliban_common.tool import ToolSpec
-from caliban_tui.asked import (
+from caliban_tui.line import text_of
+from caliban_tui.question.asked import (
     AnswerOption,
     AskedField,
     CallAnswer,
@@ -24,11 +25,10 @@ from caliban_tui.asked import (
     PersonQuestion,
     RulePlace,
 )
-from caliban_tui.callquestion import call_question, plan_question
-from caliban_tui.line import text_of
-from caliban_tui.openquestion import ARM_S, NotMine, OpenQuestion
-from caliban_tui.question import step
-from caliban_tui.questionlines import question_view
+from caliban_tui.question.call import call_question, plan_question
+from caliban_tui.question.draw import question_view
+from caliban_tui.question.opened import ARM_S, NotMine, OpenQuestion
+from caliban_tui.question.step import step
 from caliban_tui.screen import ScreenSize
 from caliban_tui.width import line_cells
 

@@ -9,14 +9,14 @@ import pytest
 from tui_samples import PIXEL, SAMPLES, call, reply_blocks
 
 from caliban_common.message import ImageBlock
-from caliban_tui.blocks import ReplyBlock, TranscriptBlock
-from caliban_tui.callrows import MARKS
-from caliban_tui.images import image_protocol
 from caliban_tui.line import ScreenLine, StyledText, text_of
-from caliban_tui.look import NORMAL, DetailLevel, TranscriptLook
 from caliban_tui.paint.sgr import encode_line
-from caliban_tui.render import block_lines
-from caliban_tui.theme import DARK
+from caliban_tui.render.blocks import block_lines
+from caliban_tui.render.calls import MARKS
+from caliban_tui.render.images import image_protocol
+from caliban_tui.render.look import NORMAL, DetailLevel, TranscriptLook
+from caliban_tui.theme.theme import DARK
+from caliban_tui.transcript.blocks import ReplyBlock, TranscriptBlock
 from caliban_tui.width import line_cells
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caliban_tui.blocks import ReplyBlock
 from caliban_tui.markdown.splitter import (
     BLOCK_CHARS,
     FENCE_LINES,
@@ -15,6 +14,7 @@ from caliban_tui.markdown.splitter import (
     closed,
     fed,
 )
+from caliban_tui.transcript.blocks import ReplyBlock
 
 PIECES = st.sampled_from(
     [

@@ -13,11 +13,11 @@ from caliban_commands.answer import CommandAnswer
 from caliban_commands.command import ON_SCREEN, Place, SlashCommand, SlashContext
 from caliban_commands.registry import CommandRegistry
 from caliban_common.errors import CalibanError
-from caliban_tui.files import CommandFiles, FileSuggester, GitFiles, mention, walked, with_folders
+from caliban_tui.draft.files import CommandFiles, FileSuggester, GitFiles, mention, walked, with_folders
+from caliban_tui.draft.menu import MenuRow, MenuView, menu_lines
+from caliban_tui.draft.rank import NO_FIT, NameRanking, fit, prepared
+from caliban_tui.draft.suggest import CommandSuggester, DraftMenu
 from caliban_tui.line import text_of
-from caliban_tui.menu import MenuRow, MenuView, menu_lines
-from caliban_tui.rank import NO_FIT, NameRanking, fit, prepared
-from caliban_tui.suggest import CommandSuggester, DraftMenu
 from caliban_tui.width import line_cells
 
 

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caliban_tui.caps import TerminalCaps
-from caliban_tui.colour import Rgb, colour, contrast, nearest, of_index
 from caliban_tui.errors import ThemeError
 from caliban_tui.line import StyledText
 from caliban_tui.paint.ascii import ALIKE, ascii_text
 from caliban_tui.paint.sgr import encode_line
-from caliban_tui.palettes import PALETTES
-from caliban_tui.theme import DARK, ROLES, Theme
-from caliban_tui.themes import (
+from caliban_tui.terminal.caps import TerminalCaps
+from caliban_tui.theme.colour import Rgb, colour, contrast, nearest, of_index
+from caliban_tui.theme.palettes import PALETTES
+from caliban_tui.theme.theme import DARK, ROLES, Theme
+from caliban_tui.theme.themes import (
     ATTRIBUTES,
     TerminalKind,
     choose_theme,

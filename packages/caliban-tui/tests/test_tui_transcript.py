@@ -16,8 +16,8 @@ from caliban_common.message import (
     system,
     user,
 )
-from caliban_tui.blocks import CallBlock, PromptBlock, ReplyBlock
-from caliban_tui.transcript import history_blocks
+from caliban_tui.transcript.blocks import CallBlock, PromptBlock, ReplyBlock
+from caliban_tui.transcript.saved import history_blocks
 
 PICTURE = ImageBlock.of("image/png", "AAAA")
 CALL = ToolUseBlock(id="1", name="Bash", input={"command": "ls\n-l"})

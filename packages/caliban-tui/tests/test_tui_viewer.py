@@ -19,17 +19,14 @@ from caliban_common.message import (
     ToolUseBlock,
     user,
 )
-from caliban_tui.asked import CallBrief
-from caliban_tui.background import background_list, todo_overlay
-from caliban_tui.blocks import TodoRow
 from caliban_tui.line import text_of
-from caliban_tui.overlay import Close, Do, Dump, EditText, Overlay, OverlayStep, Stay, Tell, Work
-from caliban_tui.rewindpicker import rewind_picker
-from caliban_tui.ruleslist import rules_list
-from caliban_tui.screen import ScreenSize
-from caliban_tui.sessionpicker import session_picker
-from caliban_tui.viewer import ViewerOverlay, viewer
-from caliban_tui.views import (
+from caliban_tui.overlay.background import background_list, todo_overlay
+from caliban_tui.overlay.overlay import Close, Do, Dump, EditText, Overlay, OverlayStep, Stay, Tell, Work
+from caliban_tui.overlay.rewind import rewind_picker
+from caliban_tui.overlay.rules import rules_list
+from caliban_tui.overlay.sessions import session_picker
+from caliban_tui.overlay.viewer import ViewerOverlay, viewer
+from caliban_tui.overlay.views import (
     BackgroundRow,
     PermissionsShown,
     PromptRow,
@@ -39,6 +36,9 @@ from caliban_tui.views import (
     RuleRow,
     SessionRow,
 )
+from caliban_tui.question.asked import CallBrief
+from caliban_tui.screen import ScreenSize
+from caliban_tui.transcript.blocks import TodoRow
 
 SIZE = ScreenSize(60, 14)
 MESSAGES = (

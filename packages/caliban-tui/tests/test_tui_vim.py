@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from keyboard_kit import keyboard
 
-from caliban_tui.ports import EditorOptions
+from caliban_tui.draft.ports import EditorOptions
 
 pytestmark = pytest.mark.anyio
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tui_samples import reply_blocks
 
 from caliban_tui.line import text_of
-from caliban_tui.render import block_lines
+from caliban_tui.render.blocks import block_lines
 
 PIECES = st.sampled_from(
     """W ;**W** ;`W` ;~~W~~ ;_W_ ;*W;_W;`W;[W;](;\\W;&amp; ;# W;- W;1. ;2) ;> W;> ;===N;---N;* * *N;N;NN;  ;

@@ -9,12 +9,12 @@ from __future__ import annotations
 import sys
 import time
 
-from caliban_tui.blocks import ShellBlock, TranscriptBlock
 from caliban_tui.line import plain
 from caliban_tui.paint.choose import painter_for
 from caliban_tui.screen import Caret, ScreenFrame, ScreenSize
-from caliban_tui.theme import DARK
-from caliban_tui.tty import Tty
+from caliban_tui.terminal.tty import Tty
+from caliban_tui.theme.theme import DARK
+from caliban_tui.transcript.blocks import ShellBlock, TranscriptBlock
 from caliban_tui.width import cut
 
 

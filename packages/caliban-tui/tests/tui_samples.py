@@ -5,7 +5,8 @@ from __future__ import annotations
 from caliban_commands.answer import ChoiceRow, ShownChoice, ShownTable, ShownText
 from caliban_common.hunks import text_change
 from caliban_common.message import ImageBlock
-from caliban_tui.blocks import (
+from caliban_tui.markdown.splitter import OpenReply, closed, fed
+from caliban_tui.transcript.blocks import (
     AnswerBlock,
     CallBlock,
     EndBlock,
@@ -20,7 +21,6 @@ from caliban_tui.blocks import (
     TodoRow,
     TranscriptBlock,
 )
-from caliban_tui.markdown.splitter import OpenReply, closed, fed
 
 MARKDOWN = """\
 # What I found

@@ -132,7 +132,7 @@ def _dispatch(
             return _run_command(*called, signals)
         options = parse(arguments, os.environ)
         if _at_terminal(options):
-            from caliban.faces.terminal import converse
+            from caliban.faces.terminal.face import converse
 
             return converse(options, signals, first)
     finally:

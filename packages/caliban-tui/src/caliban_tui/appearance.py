@@ -11,17 +11,17 @@ from msgspec.structs import replace
 
 from caliban_commands.answer import UseScreen
 from caliban_common.errors import CalibanError
-from caliban_tui.caps import PUSH_KEYS, UNKNOWN, TerminalCaps, answered, queries, reflows
-from caliban_tui.editor import LineEditor
-from caliban_tui.images import image_protocol
+from caliban_tui.draft.editor import LineEditor
 from caliban_tui.keys.custom import own_rows
-from caliban_tui.look import NORMAL, DetailLevel, ImageProtocol, TranscriptLook
-from caliban_tui.notify import TITLE_BACK, title
 from caliban_tui.options import PainterName, TerminalOptions
 from caliban_tui.paint.choose import painter_for
+from caliban_tui.render.images import image_protocol
+from caliban_tui.render.look import NORMAL, DetailLevel, ImageProtocol, TranscriptLook
 from caliban_tui.stage import Stage
-from caliban_tui.theme import Theme
-from caliban_tui.themes import choose_theme, terminal_kind
+from caliban_tui.terminal.caps import PUSH_KEYS, UNKNOWN, TerminalCaps, answered, queries, reflows
+from caliban_tui.terminal.notify import TITLE_BACK, title
+from caliban_tui.theme.theme import Theme
+from caliban_tui.theme.themes import choose_theme, terminal_kind
 
 DETAILS: Final[tuple[DetailLevel, ...]] = ("brief", "normal", "full")
 WORDS: Final[Mapping[DetailLevel, str]] = MappingProxyType(

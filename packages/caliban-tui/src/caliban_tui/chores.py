@@ -8,10 +8,10 @@ from typing import Protocol
 
 import anyio.to_thread
 
-from caliban_tui.clipboard import Clipboard, dropped_image, kept_image
-from caliban_tui.files import mention
-from caliban_tui.outside import edited, editor_words
-from caliban_tui.ports import EditorPorts, TerminalPrograms
+from caliban_tui.draft.clipboard import Clipboard, dropped_image, kept_image
+from caliban_tui.draft.files import mention
+from caliban_tui.draft.outside import edited, editor_words
+from caliban_tui.draft.ports import EditorPorts, TerminalPrograms
 
 
 class DraftText(Protocol):

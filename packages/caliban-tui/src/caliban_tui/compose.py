@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from caliban_tui.draft import draft_lines
-from caliban_tui.ends import compact
+from caliban_tui.draft.lines import draft_lines
+from caliban_tui.draft.menu import menu_lines
 from caliban_tui.line import ScreenLine, plain
-from caliban_tui.menu import menu_lines
-from caliban_tui.openlines import open_lines, spoken_lines
-from caliban_tui.overlay import Overlay
-from caliban_tui.questionlines import question_view
+from caliban_tui.overlay.overlay import Overlay
+from caliban_tui.question.draw import question_view
+from caliban_tui.render.ends import compact
+from caliban_tui.render.live import open_lines, spoken_lines
 from caliban_tui.screen import Caret, ScreenFrame, ScreenSize
 from caliban_tui.status import status_line
+from caliban_tui.transcript.view import ConversationView
 from caliban_tui.ui import UiState
-from caliban_tui.view import ConversationView
 from caliban_tui.width import cut
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"

@@ -23,28 +23,28 @@ from caliban_commands.answer import (
 )
 from caliban_common.errors import CalibanError
 from caliban_tui.appearance import Appearance
-from caliban_tui.blocks import AnswerBlock, NoticeBlock, TranscriptBlock
 from caliban_tui.compose import overlay_room
-from caliban_tui.desk import ApprovalDesk
-from caliban_tui.drafting import Drafting, DraftScreen
+from caliban_tui.draft.drafting import Drafting, DraftScreen
+from caliban_tui.draft.ports import EditorOptions
 from caliban_tui.effects import OutsideWork, do_outside, show_in_editor
 from caliban_tui.errors import TerminalError, TerminalGone
 from caliban_tui.keys.again import PressedAgain
 from caliban_tui.keys.table import KeyRow
-from caliban_tui.noteplace import ask_place
-from caliban_tui.notify import call
+from caliban_tui.overlay.window import OverlayWindow
 from caliban_tui.paint.inline import InlinePainter
-from caliban_tui.ports import EditorOptions
+from caliban_tui.question.desk import ApprovalDesk
+from caliban_tui.question.noteplace import ask_place
 from caliban_tui.screen import ScreenSize
 from caliban_tui.stage import Stage
 from caliban_tui.status import StatusLine
-from caliban_tui.suspend import suspend, watch_stops
 from caliban_tui.talk import Talk
-from caliban_tui.theme import DARK
-from caliban_tui.tty import Tty
+from caliban_tui.terminal.notify import call
+from caliban_tui.terminal.suspend import suspend, watch_stops
+from caliban_tui.terminal.tty import Tty
+from caliban_tui.theme.theme import DARK
+from caliban_tui.transcript.blocks import AnswerBlock, NoticeBlock, TranscriptBlock
 from caliban_tui.ui import UiState
 from caliban_tui.waiting import WaitingLine, WaitingLines
-from caliban_tui.window import OverlayWindow
 
 if TYPE_CHECKING:
     from caliban_drive.notice import Notice

@@ -10,10 +10,10 @@ from msgspec import Struct
 
 from caliban_commands.answer import CommandEffect, CopyText, EditFile
 from caliban_common.errors import CalibanError
-from caliban_tui.clipboard import Clipboard, osc52
+from caliban_tui.draft.clipboard import Clipboard, osc52
+from caliban_tui.draft.outside import edited, editor_words
+from caliban_tui.draft.ports import TerminalPrograms
 from caliban_tui.errors import EditorFailed, TerminalError
-from caliban_tui.outside import edited, editor_words
-from caliban_tui.ports import TerminalPrograms
 
 
 class OutsideWork(Struct, frozen=True, kw_only=True):

@@ -12,12 +12,12 @@ from caliban_commands.registry import CommandRegistry
 from caliban_common.event import AgentEvent
 from caliban_common.message import Message, ToolUseBlock
 from caliban_common.permission import PermissionMode
-from caliban_tui.blocks import ShellBlock
-from caliban_tui.desk import DeskHost
+from caliban_tui.draft.ports import DraftHelp
 from caliban_tui.options import TerminalOptions
-from caliban_tui.ports import DraftHelp
+from caliban_tui.overlay.views import ViewHost
+from caliban_tui.question.desk import DeskHost
 from caliban_tui.status import StatusLine
-from caliban_tui.views import ViewHost
+from caliban_tui.transcript.blocks import ShellBlock
 
 
 class ModeStep(Struct, frozen=True, kw_only=True):

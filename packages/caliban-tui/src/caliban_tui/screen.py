@@ -7,7 +7,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from caliban_tui.line import ScreenLine
-from caliban_tui.look import NORMAL, TranscriptLook
+from caliban_tui.render.look import NORMAL, TranscriptLook
 
 
 class ScreenSize(NamedTuple):

@@ -10,15 +10,15 @@ from typing import Final
 
 import anyio
 
-from caliban_tui.blocks import CallBlock, TranscriptBlock
 from caliban_tui.compose import compose
 from caliban_tui.errors import TerminalGone
-from caliban_tui.fold import left_open
 from caliban_tui.paint.painter import Painter
 from caliban_tui.screen import ScreenSize
-from caliban_tui.tty import LEAVE_S, Tty
+from caliban_tui.terminal.tty import LEAVE_S, Tty
+from caliban_tui.transcript.blocks import CallBlock, TranscriptBlock
+from caliban_tui.transcript.fold import left_open
+from caliban_tui.transcript.view import ConversationView, ended
 from caliban_tui.ui import UiState
-from caliban_tui.view import ConversationView, ended
 
 FRAME_S: Final = 1 / 30
 TICK_S: Final = 0.25

@@ -28,14 +28,14 @@ from caliban_common.errors import CalibanError
 from caliban_common.event import AgentEvent
 from caliban_common.message import Message, TextBlock
 from caliban_common.text import one_line
-from caliban_tui.blocks import AnswerBlock, NoticeBlock, PromptBlock, TranscriptBlock
-from caliban_tui.ends import end_block
-from caliban_tui.fold import fold
 from caliban_tui.host import NotePlace, TerminalHost
 from caliban_tui.markdown.draw import preload
+from caliban_tui.render.ends import end_block
 from caliban_tui.stage import Stage
-from caliban_tui.transcript import history_blocks
-from caliban_tui.view import RunningCall, begun, ended
+from caliban_tui.transcript.blocks import AnswerBlock, NoticeBlock, PromptBlock, TranscriptBlock
+from caliban_tui.transcript.fold import fold
+from caliban_tui.transcript.saved import history_blocks
+from caliban_tui.transcript.view import RunningCall, begun, ended
 from caliban_tui.waiting import WaitingLine, WaitingLines
 from caliban_tui.words import attached_to
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from caliban_tui.look import NORMAL, TranscriptLook
-from caliban_tui.menu import MenuView
-from caliban_tui.openquestion import OpenQuestion
-from caliban_tui.overlay import Overlay
+from caliban_tui.draft.menu import MenuView
+from caliban_tui.overlay.overlay import Overlay
+from caliban_tui.question.opened import OpenQuestion
+from caliban_tui.render.look import NORMAL, TranscriptLook
 from caliban_tui.status import StatusLine
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from caliban_common.event import HookFired, MessageAdded
 from caliban_common.lazy import lazy_pattern
 from caliban_common.message import DocumentBlock, ImageBlock, Message, ResultPart, TextBlock
-from caliban_tui.blocks import NoticeBlock, PromptBlock, TranscriptBlock
+from caliban_tui.transcript.blocks import NoticeBlock, PromptBlock, TranscriptBlock
 
 OF_HOOK: Final = lazy_pattern(r'\A<hook event="([^"\n]*)">\n(.*)\n</hook>\Z', 16)
 

@@ -17,7 +17,6 @@ LATER_VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
         for feature, names in (
             ("another folder for plugins is", ("PLUGIN_ROOT",)),
             ("background agents are", ("DAEMON_RUNTIME_DIR", "KEEP_WORKTREES")),
-            ("the terminal interface is", ("GRAPHICS",)),
             ("telemetry is", ("ENABLE_TELEMETRY", "OTEL_HEADERS_HELPER")),
         )
         for name in names
@@ -46,6 +45,7 @@ INNER_VARIABLES: Final = frozenset(
         "CLEANUP_PERIOD_DAYS",
         "ENABLED_PLUGINS",
         "GCP_AUTH_REFRESH",
+        "GRAPHICS",
         "HOOK_DEPTH",
         "LOCAL_CONTEXT_TOKENS",
         "LOCAL_THREADS",

@@ -17,7 +17,7 @@ DETAILS = ("brief", "normal", "full")
 def theme_names() -> tuple[str, ...]:
     """The themes that there are."""
     from caliban_common.paths import config_dir
-    from caliban_tui.themes import THEME_NAMES, own_themes
+    from caliban_tui.theme.themes import THEME_NAMES, own_themes
 
     return (*THEME_NAMES, *own_themes((config_dir() / "themes",)))
 

@@ -13,10 +13,10 @@ from prompt_toolkit.key_binding import ConditionalKeyBindings
 from prompt_toolkit.layout import BufferControl, Layout, Window
 from prompt_toolkit.output import DummyOutput
 
+from caliban_tui.draft.pastes import PastedTexts
 from caliban_tui.keys.source import StrokeProcessor, TerminalInput
 from caliban_tui.keys.stroke import KeyStroke
 from caliban_tui.keys.vimkeys import vim_keys
-from caliban_tui.pastes import PastedTexts
 
 ESCAPE_S: Final = 0.05
 """A sequence that has not gone on for so long is over: an Escape is one."""

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban_common.lazy import lazy_pattern
-from caliban_tui.blocks import ReplyBlock
+from caliban_tui.transcript.blocks import ReplyBlock
 
 LINE_CHARS: Final = 8_192
 BLOCK_CHARS: Final = 16_384

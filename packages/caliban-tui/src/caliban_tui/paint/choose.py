@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypeAlias, assert_never
 
-from caliban_tui.blocks import TranscriptBlock
-from caliban_tui.caps import UNKNOWN, TerminalCaps
 from caliban_tui.paint.full import FullPainter
 from caliban_tui.paint.inline import InlinePainter
 from caliban_tui.paint.linear import LinearPainter
-from caliban_tui.theme import Theme
+from caliban_tui.terminal.caps import UNKNOWN, TerminalCaps
+from caliban_tui.theme.theme import Theme
+from caliban_tui.transcript.blocks import TranscriptBlock
 
 ScreenMode: TypeAlias = Literal["inline", "full", "linear"]
 

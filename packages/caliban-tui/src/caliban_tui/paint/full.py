@@ -8,16 +8,16 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from caliban_tui.blocks import TranscriptBlock
-from caliban_tui.caps import PUSH_KEYS
 from caliban_tui.line import ScreenLine
-from caliban_tui.look import NORMAL, TranscriptLook
 from caliban_tui.paint.delta import rewrite
 from caliban_tui.paint.inline import BEGIN, END, HIDE, SHOW, shown_part
 from caliban_tui.paint.pen import Pen
-from caliban_tui.render import block_lines
+from caliban_tui.render.blocks import block_lines
+from caliban_tui.render.look import NORMAL, TranscriptLook
 from caliban_tui.screen import ScreenFrame, ScreenSize
-from caliban_tui.theme import Theme
+from caliban_tui.terminal.caps import PUSH_KEYS
+from caliban_tui.theme.theme import Theme
+from caliban_tui.transcript.blocks import TranscriptBlock
 from caliban_tui.width import fold_line
 
 ENTER: Final = "\x1b[?1049h\x1b[?7l\x1b[H\x1b[J"

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Final
 
-from caliban_tui.blocks import TranscriptBlock
-from caliban_tui.images import GRAPHICS
 from caliban_tui.line import ScreenLine
 from caliban_tui.paint.delta import rewrite
 from caliban_tui.paint.pen import Pen
-from caliban_tui.render import block_lines
+from caliban_tui.render.blocks import block_lines
+from caliban_tui.render.images import GRAPHICS
 from caliban_tui.screen import Caret, ScreenFrame, ScreenSize
-from caliban_tui.theme import Theme
+from caliban_tui.theme.theme import Theme
+from caliban_tui.transcript.blocks import TranscriptBlock
 from caliban_tui.width import fit, most_cells, rows_of
 
 BEGIN: Final = "\x1b[?2026h"

@@ -8,14 +8,14 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from caliban_tui.blocks import TranscriptBlock
 from caliban_tui.clean import in_line
 from caliban_tui.line import text_of
-from caliban_tui.look import TranscriptLook
 from caliban_tui.paint.ascii import ascii_text
-from caliban_tui.render import block_lines
+from caliban_tui.render.blocks import block_lines
+from caliban_tui.render.look import TranscriptLook
 from caliban_tui.screen import ScreenFrame, ScreenSize
-from caliban_tui.theme import Theme
+from caliban_tui.theme.theme import Theme
+from caliban_tui.transcript.blocks import TranscriptBlock
 from caliban_tui.width import cells, fit, is_certain
 
 WHO: Final[Mapping[str, str]] = MappingProxyType(

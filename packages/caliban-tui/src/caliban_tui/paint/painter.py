@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from caliban_tui.blocks import TranscriptBlock
 from caliban_tui.screen import ScreenFrame, ScreenSize
-from caliban_tui.theme import Theme
+from caliban_tui.theme.theme import Theme
+from caliban_tui.transcript.blocks import TranscriptBlock
 
 
 class Painter(Protocol):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from caliban_tui.images import GRAPHICS
 from caliban_tui.line import ScreenLine
 from caliban_tui.paint.sgr import encode_line
-from caliban_tui.theme import Theme
+from caliban_tui.render.images import GRAPHICS
+from caliban_tui.theme.theme import Theme
 from caliban_tui.width import is_certain, last_column, line_cells
 
 

@@ -6,10 +6,10 @@ from typing import Final
 
 from caliban_common.lazy import lazy_pattern
 from caliban_tui.clean import in_line
-from caliban_tui.images import GRAPHICS
 from caliban_tui.line import ScreenLine
 from caliban_tui.paint.ascii import ascii_text
-from caliban_tui.theme import Theme
+from caliban_tui.render.images import GRAPHICS
+from caliban_tui.theme.theme import Theme
 
 _INK: Final = lazy_pattern("(?:(?:[0123]|3[0-7]|9[0-7]|38;5;[0-9]+|38;2;[0-9]+;[0-9]+;[0-9]+)(?:;|$))+")
 _ADDRESS: Final = lazy_pattern("[!-~]{1,2000}")

@@ -19,7 +19,6 @@ from caliban_agent_core.overflow import cap_output
 from caliban_common.errors import CalibanError
 from caliban_common.masked import masked_message
 from caliban_common.message import Message, ResultPart
-from caliban_common.near import did_you_mean
 from caliban_common.text import one_line, plural
 from caliban_common.tool import ToolOutput, ToolSpec
 from caliban_drive.notice import Notice
@@ -100,19 +99,6 @@ async def server_prompts(app: App) -> tuple[ServerPrompt, ...]:
         for prompt in _named(name, found[name][:MAX_PROMPTS])
         if app.permissions.offers(ToolSpec(name=prompt.full_name, description="", input_schema={}))
     )
-
-
-def find_prompt(prompts: Iterable[ServerPrompt], name: str) -> ServerPrompt:
-    """The prompt that a person calls `name`: `server:prompt` or `mcp__server__prompt`.
-
-    Raises `CommandRefused` with what may have been meant.
-    """
-    known = tuple(prompts)
-    for prompt in known:
-        if name in (prompt.command, prompt.full_name):
-            return prompt
-    meant = did_you_mean(name, [prompt.command for prompt in known])
-    raise CommandRefused(f"no MCP server has a prompt {one_line(name, max_chars=80)!r}", hint=meant or None)
 
 
 async def fetch_prompt(app: App, prompt: ServerPrompt, arguments: Mapping[str, str]) -> FetchedPrompt:

@@ -1,0 +1,198 @@
+"""The overlay that is open: keys and steps of it, and what is loaded before one can be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol, assert_never
+
+from caliban_commands.answer import AnswerPart, CommandEffect, OpenView, ShownChoice, ShownText, SwitchSession
+from caliban_tui.host import TerminalHost
+from caliban_tui.keys.help import help_overlay
+from caliban_tui.keys.table import KeyRow
+from caliban_tui.line import text_of
+from caliban_tui.overlay.background import background_list, todo_overlay
+from caliban_tui.overlay.overlay import (
+    Choose,
+    Close,
+    Do,
+    Dump,
+    EditText,
+    Overlay,
+    OverlayStep,
+    PartsOverlay,
+    Stay,
+    Tell,
+    Work,
+)
+from caliban_tui.overlay.picker import choice_picker
+from caliban_tui.overlay.rewind import rewind_picker
+from caliban_tui.overlay.rules import rules_list
+from caliban_tui.overlay.sessions import session_picker
+from caliban_tui.overlay.viewer import viewer
+from caliban_tui.screen import ScreenSize
+from caliban_tui.transcript.blocks import AnswerBlock, NoticeBlock, TranscriptBlock
+
+
+class WindowScreen(Protocol):
+    """What an overlay needs of the screen that it is on."""
+
+    @property
+    def host(self) -> TerminalHost | None:
+        """The conversation of now."""
+        ...
+
+    @property
+    def keys(self) -> tuple[KeyRow, ...]:
+        """The keys of now."""
+        ...
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether a prompt or a line of the shell is at work."""
+        ...
+
+    def room(self) -> ScreenSize:
+        """The cells that an overlay has."""
+        ...
+
+    def changed(self) -> None:
+        """A frame is due."""
+        ...
+
+    def show(self, *blocks: TranscriptBlock) -> None:
+        """Add to the transcript."""
+        ...
+
+    def start(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do something beside the keys; a `CalibanError` of it is told."""
+        ...
+
+    def run_line(self, line: str) -> None:
+        """Take a slash command as if it had been typed."""
+        ...
+
+    async def perform(self, effect: CommandEffect) -> None:
+        """Do what a slash command could want. Raises `CalibanError`."""
+        ...
+
+    async def edit_text(self, text: str, suffix: str) -> None:
+        """Show a text in the person's editor. Raises `CalibanError`."""
+        ...
+
+
+class OverlayWindow:
+    """Holds at most one overlay. What is loaded for one that was closed meanwhile is dropped."""
+
+    def __init__(self, screen: WindowScreen) -> None:
+        self.overlay: Overlay | None = None
+        self._screen = screen
+        self._number = 0
+
+    def key(self, name: str) -> bool:
+        """A key was pressed; whether it was an overlay's."""
+        if self.overlay is None:
+            return False
+        self._apply(self.overlay.key(name, self._screen.room()))
+        return True
+
+    def close(self) -> None:
+        """Take it away."""
+        self._put(None)
+
+    def open(self, effect: OpenView, parts: tuple[AnswerPart, ...] = ()) -> None:
+        """Open a view; one that we have none of shows the `parts` of the command that wanted it."""
+        screen, host = self._screen, self._screen.host
+        if host is None:
+            return
+        match effect.view:
+            case "transcript":
+                self._put(viewer(host.session.messages, screen.room()))
+            case "permissions":
+                self._put(rules_list(host.views))
+            case "tasks":
+                self._put(background_list(host.views))
+            case "help":
+                self._put(help_overlay(host.commands, screen.keys))
+            case "sessions" | "tree":
+                self._load(lambda: session_picker(host.views))
+            case "rewind" if screen.is_at_work:
+                words = "a prompt is at work: interrupt it before you go back"
+                screen.show(NoticeBlock(level="warning", text=words))
+            case "rewind":
+                self._load(lambda: rewind_picker(host.views))
+            case "context":
+                self._put(PartsOverlay(title="Context", parts=parts))
+            case _:
+                assert_never(effect.view)
+
+    def open_todos(self) -> None:
+        """Open the list of tasks."""
+        if self._screen.host is not None:
+            self._put(todo_overlay(self._screen.host.views))
+
+    def choose(self, choice: ShownChoice) -> None:
+        """Let a row of `choice` be chosen: its line is run."""
+        self._put(choice_picker(choice))
+
+    def _put(self, overlay: Overlay | None) -> None:
+        self.overlay = overlay
+        self._number += 1
+        self._screen.changed()
+
+    def _load(self, make: Callable[[], Awaitable[Overlay]]) -> None:
+        async def run() -> OverlayStep:
+            return Stay(await make())
+
+        self._work(run)
+
+    def _work(self, run: Callable[[], Awaitable[OverlayStep]]) -> None:
+        self._number += 1
+        number = self._number
+
+        async def work() -> None:
+            step = await run()
+            if number == self._number or isinstance(step, Tell):
+                self._apply(step)
+
+        self._screen.start(work)
+
+    def _apply(self, step: OverlayStep) -> None:
+        screen = self._screen
+        match step:
+            case Stay():
+                self._put(step.overlay)
+            case Close():
+                self._put(None)
+            case Choose():
+                self._put(None)
+                screen.run_line(step.line)
+            case Do():
+                self._put(None)
+                screen.start(lambda: screen.perform(step.effect))
+            case Tell():
+                self._put(None)
+                screen.show(NoticeBlock(level="info", text=step.words))
+                host = screen.host
+                if step.reopens and host is not None:
+                    again = SwitchSession(name=host.session.id)
+                    screen.start(lambda: screen.perform(again))
+            case Dump():
+                self._put(step.overlay)
+                screen.show(_dumped(step))
+            case EditText():
+                self._put(step.overlay)
+                screen.start(lambda: screen.edit_text(step.text, step.suffix))
+            case Work():
+                self._put(step.overlay)
+                self._work(step.run)
+            case _:
+                assert_never(step)
+
+
+def _dumped(step: Dump) -> AnswerBlock:
+    """Lines as they stand, for the transcript."""
+    text = "\n".join(map(text_of, step.lines))
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return AnswerBlock(line="", parts=(ShownText(markdown=f"{fence}\n{text}\n{fence}"),))

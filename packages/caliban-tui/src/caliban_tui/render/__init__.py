@@ -1,0 +1,1 @@
+"""Blocks and what is open, as lines."""

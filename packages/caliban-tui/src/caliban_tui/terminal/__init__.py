@@ -1,0 +1,1 @@
+"""The terminal itself: modes, bytes, answers, suspending, calling a person."""

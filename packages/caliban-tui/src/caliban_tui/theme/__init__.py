@@ -1,0 +1,1 @@
+"""Colours: roles, palettes, themes of a person."""

@@ -1,0 +1,1 @@
+"""The conversation as values: events folded into what is open and what is finished."""
