@@ -45,12 +45,6 @@ class InlinePainter:
         """See `Painter`."""
         return b""
 
-    def adopt(self, frame: ScreenFrame, size: ScreenSize) -> None:
-        """Count `frame` as drawn by somebody else; what stands in its rows is not relied on."""
-        self._lines, self._size = frame.lines, size
-        self._row = frame.caret.row if frame.caret is not None else len(frame.lines) - 1
-        self._is_whole = False
-
     def paint(self, frame: ScreenFrame, finished: Sequence[TranscriptBlock], size: ScreenSize) -> bytes:
         """See `Painter`."""
         lines, caret = shown_part(frame, size)
