@@ -22,6 +22,6 @@ class PersonElicitor:
 
     async def elicit(self, question: ServerQuestion) -> ElicitAnswer:
         """See `Elicitor`."""
-        from caliban.faces.terminal.serverquestion import ServerAsk
+        from caliban.faces.terminal.servers import ServerAsk
 
         return await ServerAsk(self._desk, self._environ, self._report).answer(question)

@@ -12,7 +12,7 @@ from caliban.compose.app import App
 from caliban.compose.permissions import roots_of
 from caliban.faces.prompt import PromptInputs, typed_prompt
 from caliban.faces.terminal.asking import AppDesk
-from caliban.faces.terminal.drafthelp import draft_help
+from caliban.faces.terminal.draft import draft_help
 from caliban.faces.terminal.status import StatusKeeper
 from caliban.faces.terminal.views import AppViews
 from caliban.slash.registry import app_commands

@@ -13,7 +13,7 @@ from caliban.compose.app import App
 from caliban.compose.switch import provider_of
 from caliban.compose.terminal import status_script, terminal_values
 from caliban.faces.terminal.branch import BranchReader
-from caliban.faces.terminal.statusscript import ScriptFacts, StatusScripts
+from caliban.faces.terminal.script import ScriptFacts, StatusScripts
 from caliban_common.event import (
     AgentEvent,
     ApiRetry,
