@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from screen_kit import on_screen
 
 from caliban_hooks import EVENTS
 from caliban_provider_anthropic.testing import wire
@@ -163,6 +164,30 @@ def test_a_session_that_goes_on_from_a_summary_starts_again(cli):
     ]
     assert "remember the rules" in json.dumps(cli.bodies()[-1]["messages"])
     assert "remember the rules" not in json.dumps(cli.bodies()[0])
+
+
+def test_at_the_terminal_hooks_hear_why_a_conversation_ends_and_the_next_begins(cli):
+    log_all(cli)
+    cli.script(wire.exchange(wire.text("first")), wire.exchange(wire.text("second")))
+    with on_screen(cli) as screen:
+        for line, shown in (("one", "first"), ("/clear", "begins again"), ("two", "second")):
+            screen.wait("anthropic/")
+            screen.type(line)
+            screen.press("enter")
+            screen.wait(shown)
+        screen.press("ctrl+d")
+        assert screen.ended() == 0
+    told = [
+        (one["hook_event_name"], one.get("source") or one["reason"])
+        for one in logged(cli)
+        if one["hook_event_name"] in ("SessionStart", "SessionEnd")
+    ]
+    assert told == [
+        ("SessionStart", "startup"),
+        ("SessionEnd", "clear"),
+        ("SessionStart", "clear"),
+        ("SessionEnd", "prompt_input_exit"),
+    ]
 
 
 def test_a_hook_keeps_a_command_from_being_sent_and_a_run_from_reading_its_results(cli):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 from hang_guard import HANG_S
+from msgspec.structs import replace
 
 from caliban_agent_core import Agent
 from caliban_common.event import AgentEvent, HookFired, MessageAdded, RunEnd
@@ -96,6 +97,22 @@ async def test_hooks_hear_of_the_start_once_of_each_prompt_and_of_the_end():
     await session.aclose("other")
     first, second = (UserPromptSubmit(session_id="s", prompt=text) for text in ("first", "second"))
     assert hooks.told == [start, first, second, SessionEnd(session_id="s", reason="other")]
+
+
+async def test_hooks_hear_that_a_person_took_what_was_said_away():
+    hooks = Scripted()
+    start = SessionStart(session_id="s", cwd="/w", provider="p", model="m")
+    agent = Agent(ScriptedProvider([reply("one"), reply("two")]), "m", hooks=hooks)
+    session = Session(agent, id="s", parts=SessionParts(start=start))
+    session.clear()  # nothing was said yet: there is nothing to tell
+    await submit(session, "first")
+    session.clear()
+    await submit(session, "second")
+    session.clear()
+    await session.aclose("other")
+    first, second = (UserPromptSubmit(session_id="s", prompt=text) for text in ("first", "second"))
+    cleared = SessionEnd(session_id="s", reason="clear")
+    assert hooks.told == [start, first, cleared, replace(start, source="clear"), second, cleared]
 
 
 async def test_a_session_that_nobody_spoke_in_tells_no_hook():

@@ -18,13 +18,17 @@ HookDecision: TypeAlias = Literal["continue", "ask", "deny"]
 
 
 class SessionStart(Tagged, frozen=True, kw_only=True, tag="SessionStart"):
-    """A session begins or goes on; `source` says which. `compact`: it goes on from a summary of itself."""
+    """A session begins or goes on; `source` says which.
+
+    `compact`: it goes on from a summary of itself; `clear`: it begins again, for a person took what was said
+    away.
+    """
 
     session_id: str
     cwd: str
     provider: str
     model: str
-    source: Literal["startup", "resume", "fork", "compact"] = "startup"
+    source: Literal["startup", "resume", "fork", "compact", "clear"] = "startup"
 
 
 class SessionEnd(Tagged, frozen=True, kw_only=True, tag="SessionEnd"):

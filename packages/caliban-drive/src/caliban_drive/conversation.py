@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import anyio
 from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban_agent_core.agent import Agent
 from caliban_agent_core.compact.summary import is_update
@@ -90,6 +91,7 @@ class Conversation:
         self.steering: SteeringQueue = SteeringQueue(self._admit_steering, self.news, self.refresh)
         self._start = start
         self._is_open = False
+        self._ended_by = ""  # why the one before ended, where hooks are still to be told
         self._called = parts.called
         self._context: tuple[Message, ...] = ()  # of the start, until a prompt is admitted
         self._watch = PrefixWatch(prefix, clock=agent.options.timing.clock)
@@ -171,6 +173,9 @@ class Conversation:
         """Tell the hooks once that the session begins; what they say is kept for the first prompt."""
         if self._is_open:
             return None
+        if self._ended_by:
+            reason, self._ended_by = self._ended_by, ""
+            await self._ask(SessionEnd(session_id=self._start.session_id, reason=reason))
         context = await self._ask(self._start)
         if isinstance(context, Stop):
             return context
@@ -179,12 +184,18 @@ class Conversation:
             await self._ask(loaded)
         return None
 
+    def begin_again(self) -> None:
+        """What was said is gone, for a person wants it so: with the next prompt, hooks are told of both."""
+        if self._is_open:
+            self._is_open, self._ended_by = False, "clear"
+        self._start = replace(self._start, source="clear")
+
     async def close(self, reason: str) -> None:
         """Tell the hooks of the end, and let go of the store; a failure is reported."""
         try:
             hooks = listening(self.agent.hooks)
-            if self._is_open and hooks is not None:
-                self._is_open = False
+            if (self._is_open or self._ended_by) and hooks is not None:
+                self._is_open, reason, self._ended_by = False, self._ended_by or reason, ""
                 with anyio.move_on_after(END_HOOK_S, shield=True) as waiting:
                     event = SessionEnd(session_id=self._start.session_id, reason=reason)
                     await ask_hooks(hooks, event)

@@ -207,6 +207,7 @@ class Session:
             return None
         conversation.keep_pending(())
         conversation.rewrite(whole)
+        conversation.begin_again()
         event = HistoryReplaced(messages=whole, reason="the conversation was cleared")
         conversation.record(event)
         return event

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from caliban_commands.answer import (
     AnswerPart,
+    ClearTranscript,
     CommandAnswer,
     CommandEffect,
     OpenView,
@@ -245,6 +246,9 @@ class Talk:
         if choice is not None and effect is None:
             parts = tuple(part for part in parts if part is not choice)
             self._screen.choose(choice)
+        if isinstance(effect, ClearTranscript):
+            await self.perform(effect, parts)  # what is answered stands on the empty screen
+            effect = None
         if parts and not isinstance(effect, OpenView):
             self._show(AnswerBlock(line=line, parts=parts))
         await self.perform(effect, parts)

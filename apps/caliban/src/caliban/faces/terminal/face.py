@@ -184,8 +184,14 @@ class TerminalFace:
                 if not driver.farewell:
                     self._before = options
                 with anyio.CancelScope(shield=True):
-                    await session.aclose()
+                    await session.aclose(self._end_reason(switch))
         return None if switch is None else _switched(options, switch)
+
+    def _end_reason(self, switch: SwitchSession | None) -> str:
+        """Why a conversation ends, in the words that hooks know."""
+        if switch is not None:
+            return "resume"
+        return "other" if self._is_signalled else "prompt_input_exit"
 
 
 def _load() -> None:
