@@ -7,6 +7,7 @@ import re
 import sys
 
 import pytest
+from screen_kit import on_screen
 from terminal_kit import on_terminal
 
 from caliban_common.terminal import TerminalText, visible
@@ -86,8 +87,12 @@ def test_errors_that_quote_others_are_harmless(cli, evil, row):
     assert "there is no" in shown
 
 
-def test_s591_a_status_line_is_not_part_of_this_version_and_is_named(cli):
-    cli.configure("[statusLine]\ncommand = \"printf '\\\\033]52;c;x\\\\007'\"\n")
-    cli.script(wire.exchange(wire.text("ok")))
-    done = cli.run("-p", "hi")
-    assert "tatus" in done.err and ESC not in done.err, done.err
+def test_s591_of_a_status_script_one_line_is_shown_and_nothing_of_it_steers(cli):
+    words = r"\033]52;c;ZXZpbA==\007\033[31mred\033[2J\n"
+    cli.configure(f"[statusLine]\ncommand = 'printf \"{words}\"; seq 10000'\n")
+    with on_screen(cli) as screen:
+        screen.wait("red")
+        assert "9999" not in screen.text
+        screen.press("ctrl+d")
+        assert screen.ended() == 0
+        assert b"\x1b]52" not in screen.sent and b"\x1b[2J" not in screen.sent

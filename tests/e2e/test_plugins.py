@@ -117,8 +117,10 @@ def test_a_plugin_of_claude_from_a_git_marketplace_works_whole(cli, tmp_path):
     assert cli.run("plugin", "remove", "kit").code == 0
     assert cli.run("plugin", "marketplace", "remove", "shop").code == 0
     assert kit.left_behind(cli.home) == []
-    _, body = ask(cli, prompt="/kit:greet Ada")
-    assert "/kit:greet Ada" in said(body) and "kit:" not in tools(body) and "tersely" not in system(body)
+    gone = cli.run("-p", "/kit:greet Ada")
+    assert (gone.code, "there is no command /kit:greet" in gone.err) == (64, True)
+    _, body = ask(cli)
+    assert "kit:" not in tools(body) and "tersely" not in system(body)
 
 
 def test_a_collection_of_skills_without_manifests_works(cli, tmp_path):

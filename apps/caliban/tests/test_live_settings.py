@@ -204,7 +204,7 @@ CASES: dict[str, tuple[str, str, Look, Any, Any]] = {
     "tui.reduce_motion": ("", "tui.reduce_motion = true", screen("reduces_motion"), False, True),
     "tui.showCostInStatusline": ("", "tui.showCostInStatusline = false", screen("shows_cost"), True, False),
     "tui.theme": ("", 'tui.theme = "light"', screen("theme"), "", "light"),
-    "tui.title": ("", "tui.title = true", screen("sets_title"), False, True),
+    "tui.title": ("", "tui.title = true", lambda app: bool(screen("title")(app)), False, True),
     "tui.wrap": ("", 'tui.wrap = "terminal"', screen("wraps"), True, False),
     "env.*": ("", 'env.A = "1"', lambda app: dict(app.live.env), {}, {"A": "1"}),
 }
