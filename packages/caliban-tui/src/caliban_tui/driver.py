@@ -331,11 +331,13 @@ class TerminalDriver:
             self._appearance.answered(data)
 
     def _submit(self) -> None:
-        self._send(self._editor.take(), steers=True)
+        shown = self._editor.text
+        self._send(self._editor.take(), steers=True, shown=shown)
 
     def _queue(self) -> None:
         if self._editor.text.strip():
-            self._send(self._editor.take(), steers=False)
+            shown = self._editor.text
+            self._send(self._editor.take(), steers=False, shown=shown)
 
     def _interrupt(self) -> None:
         talk = self._talk
@@ -385,10 +387,10 @@ class TerminalDriver:
         if line is not None:
             self.give_back((line,))
 
-    def _send(self, text: str, *, steers: bool) -> None:
+    def _send(self, text: str, *, steers: bool, shown: str = "") -> None:
         if self._waits is not None:
             self._waits.set()
         if self._talk is not None:
-            self._talk.send(text, steers=steers)
+            self._talk.send(text, steers=steers, shown=shown)
         elif text.strip():
-            self.lines.put(WaitingLine(text=text))
+            self.lines.put(WaitingLine(text=text, shown=shown))

@@ -146,8 +146,11 @@ class Talk:
         elif self._in_prompt:
             self.host.session.interrupt()
 
-    def send(self, text: str, *, steers: bool) -> None:
-        """Take what was typed: at once where it can be, to the run at work where it `steers`, else later."""
+    def send(self, text: str, *, steers: bool, shown: str = "") -> None:
+        """Take what was typed: at once where it can be, to the run at work where it `steers`, else later.
+
+        `shown` is the draft as it stood, with placeholders for long pastes.
+        """
         if not text.strip():
             return
         if self.is_at_work and self._runs_beside(text):
@@ -155,7 +158,7 @@ class Talk:
         elif steers and self._in_prompt and not text.startswith(("/", "!")) and not is_note(text):
             self._tasks.start_soon(self._guarded, partial(self._steer, text))
         else:
-            self._lines.put(WaitingLine(text=text))
+            self._lines.put(WaitingLine(text=text, shown=shown))
 
     def _runs_beside(self, text: str) -> bool:
         try:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
+
+from caliban_tui.width import graphemes
 
 PASTE_CHARS: Final = 2048
 PASTE_LINES: Final = 12
@@ -35,10 +38,14 @@ class PastedTexts:
         return self._pattern().sub(lambda match: self._texts[match[0]], text)
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Where the placeholders in `text` stand, from and up to which character."""
-        if not self._texts or "[pasted text #" not in text:
-            return []
-        return [match.span() for match in self._pattern().finditer(text)]
+        """What of `text` goes as one, from and up to which character.
+
+        Placeholders, and what a person calls a character where it is several: an accent, a family.
+        """
+        spans = list(_joined(text))
+        if self._texts and "[pasted text #" in text:
+            spans += [match.span() for match in self._pattern().finditer(text)]
+        return spans
 
     def mended(self, before: str, after: str, cursor: int) -> tuple[str, int] | None:
         """What `after` a deletion is left of `before`, with the placeholders gone that lost a part.
@@ -66,3 +73,14 @@ class PastedTexts:
 
     def _pattern(self) -> re.Pattern[str]:
         return re.compile("|".join(map(re.escape, self._texts)))
+
+
+def _joined(text: str) -> Iterator[tuple[int, int]]:
+    """The graphemes of several characters. ASCII, and text without anything that joins, has none."""
+    if text.isascii():
+        return
+    place = 0
+    for grapheme in graphemes(text):
+        if len(grapheme) > 1:
+            yield place, place + len(grapheme)
+        place += len(grapheme)

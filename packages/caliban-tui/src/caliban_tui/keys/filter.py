@@ -23,6 +23,9 @@ MAX_ANSWER: Final = 1 << 16
 TYPED_AT_ONCE: Final = 1000
 """So many bytes in one read are a paste, whether or not the terminal says so."""
 
+NO_TEXT: Final = frozenset((*map(chr, range(0x7F, 0xA0)), "\ufffd"))
+"""Characters that nobody types: controls, and what stands for a byte that is no UTF-8."""
+
 STALL_S: Final = 2.0
 """A paste that has stopped for so long has lost its end."""
 
@@ -56,7 +59,7 @@ class KeyFilter:
         self._answer = answer
         self._names = sequence_names() if names is None else names
         self._clock = clock
-        self._decoder = codecs.getincrementaldecoder("utf-8")("ignore")
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")  # each counts in a mouse report
         self._pending = ""
         self._paste: list[bytes] | None = None
         self._tail = b""
@@ -184,7 +187,7 @@ class KeyFilter:
         name = self._names.get(run) if len(run) == 1 and run <= "\x7f" else None
         if name is not None:
             return [KeyStroke(name)]
-        return [KeyStroke(character) for character in run if not "\x7f" <= character <= "\x9f"]
+        return [KeyStroke(character) for character in run if character not in NO_TEXT]
 
     def _sequence_end(self, text: str, place: int) -> int | None:
         """Where the sequence that begins at `place` ends; `None` while more of it may come."""
