@@ -241,3 +241,19 @@ def test_a_question_that_is_left_denies_and_writes_no_rule(cli: Cli, what: str) 
         screen.ended()
     assert not (cli.work / "PWNED").exists()
     assert not list(cli.work.rglob("*.toml")) and not list((cli.home / ".config").rglob("*.toml"))
+
+
+def test_s605_another_mode_answers_no_question_that_is_open(cli: Cli) -> None:
+    asked(cli, "touch PWNED")
+    with on_screen(cli, columns=120) as screen:
+        ready(screen)
+        screen.type("go")
+        screen.press("enter")
+        screen.wait(READY)
+        screen.press("shift+tab")
+        screen.wait("accept edits")
+        assert not (cli.work / "PWNED").exists()
+        screen.wait(READY)
+        screen.press("n")
+        screen.wait("All is well.")
+    assert not (cli.work / "PWNED").exists()
