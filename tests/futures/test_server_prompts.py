@@ -17,7 +17,6 @@ from caliban.compose.app import App, open_app
 from caliban.compose.servers.prompts import (
     ServerPrompt,
     ServerPromptArgument,
-    complete_argument,
     fetch_prompt,
     server_prompts,
 )
@@ -147,18 +146,6 @@ async def test_what_a_prompt_says_is_masked_and_capped_and_lost_nowhere(home: Pa
         assert path.read_text() == "0123456789" * 9000 and path.is_relative_to(home)
         assert second.text.startswith("the key is ") and KEY not in second.text
         assert all(isinstance(block, TextBlock) for block in second.content)
-
-
-async def test_arguments_are_completed_where_the_server_does_so(home: Path):
-    async with opened() as app:
-        prompts = await server_prompts(app)
-        review = named(prompts, "desk:review")
-        assert await complete_argument(app, review, "branch", "ma", {"style": "dry"}) == (
-            "main",
-            "make",
-            "dry",
-        )
-        assert await complete_argument(app, named(prompts, "plain:hello"), "x", "", {}) == ()
 
 
 async def test_a_rule_takes_a_prompt_away(home: Path):

@@ -25,7 +25,6 @@ from caliban_drive.notice import Notice
 from caliban_mcp.hidden import without_hidden
 from caliban_mcp.names import tool_names
 from caliban_mcp.results import parts_of
-from caliban_mcp_client.errors import NotOffered
 from caliban_mcp_client.values import McpPrompt, PromptMessages
 
 if TYPE_CHECKING:
@@ -117,21 +116,6 @@ async def fetch_prompt(app: App, prompt: ServerPrompt, arguments: Mapping[str, s
         )
     client = await _server(app, prompt).connected()
     return await _within(app, prompt, await client.get_prompt(prompt.name, arguments))
-
-
-async def complete_argument(
-    app: App, prompt: ServerPrompt, argument: str, value: str, others: Mapping[str, str]
-) -> tuple[str, ...]:
-    """What an argument may be that begins as `value`, where `others` are known; nothing where nobody says.
-
-    Raises what a server does.
-    """
-    client = await _server(app, prompt).connected()
-    try:
-        said = await client.complete("prompt", prompt.name, argument, value, others)
-    except NotOffered:
-        return ()
-    return tuple(text for text in said.values if text and without_hidden(text) == text and "\n" not in text)
 
 
 def _server(app: App, prompt: ServerPrompt) -> RunServer:
