@@ -87,14 +87,15 @@ class Screen:
         while True:
             self._reads.wait()
             try:
-                data = os.read(self._ours, 1 << 16)
-            except OSError:
+                select.select([self._ours], [], [])
+                with self._lock:  # what is read stands on the screen before anybody looks
+                    data = os.read(self._ours, 1 << 16)
+                    self.sent += data
+                    self._stream.feed(data)
+            except (OSError, ValueError):
                 return
             if not data:
                 return
-            with self._lock:
-                self.sent += data
-                self._stream.feed(data)
 
     @property
     def lines(self) -> list[str]:
@@ -166,8 +167,8 @@ class Screen:
         code = self.process.wait(SCREEN_S)
         while select.select([self._ours], [], [], 0)[0]:
             time.sleep(LOOK_S)
-        time.sleep(LOOK_S)
-        return code
+        with self._lock:
+            return code
 
     @property
     def modes(self) -> list[object]:
