@@ -7,6 +7,7 @@ import os
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
+import anyio
 import pytest
 from keyboard_kit import Keyboard, keyboard
 
@@ -148,6 +149,55 @@ async def test_up_and_down_walk_through_it_and_come_back_to_the_draft() -> None:
         await board.typed("\x1b[B", "draft|")
         await board.typed("\x1b[A!", "one!|")
         await board.typed("\x1b[A", "one|")
+
+
+class LateHistory(PromptHistory):
+    """A history that is read when it is let."""
+
+    def __init__(self, file: HistoryFile) -> None:
+        super().__init__(file)
+        self.may_read = anyio.Event()
+
+    async def load(self) -> None:
+        await self.may_read.wait()
+        await super().load()
+
+
+@pytest.mark.parametrize(
+    ("keys", "pressed", "shown"),
+    [
+        ("\x1b[A", 1, "two|"),
+        ("\x1b[A\x1b[A", 2, "one|"),
+        ("\x1b[A\x1b[A\x1b[B", 3, "two|"),
+        ("\x1b[A\x1b[A\x1b[A", 3, "one|"),
+        ("\x1b[Anew", 4, "new|"),
+    ],
+)
+async def test_a_way_back_before_the_history_is_read_is_gone_once_it_is(
+    tmp_path: Path, keys: str, pressed: int, shown: str
+) -> None:
+    for text in ("one", "two"):
+        HistoryFile(tmp_path, "p").add(entry(text))
+    history = LateHistory(HistoryFile(tmp_path, "p"))
+    async with keyboard() as board:
+        board.type(keys)
+        await board.wait(lambda: len(board.names) == pressed)
+        board.editor.use_history(history)
+        history.may_read.set()
+        await board.wait(lambda: board.editor.history.entries() == ["one", "two"])
+        await board.wait(lambda: board.shown == shown)
+
+
+async def test_a_search_begun_before_the_history_is_read_finds_it_then(tmp_path: Path) -> None:
+    HistoryFile(tmp_path, "p").add(entry("two", session="s"))
+    history = LateHistory(HistoryFile(tmp_path, "p"))
+    history.session = "s"
+    async with keyboard() as board:
+        board.type("\x12wo")
+        await board.wait(lambda: "nothing" in title(board))
+        board.editor.use_history(history)
+        history.may_read.set()
+        await board.wait(lambda: matches(board) == ["two"])
 
 
 async def test_a_long_entry_comes_back_as_a_placeholder_and_is_sent_whole() -> None:

@@ -10,10 +10,11 @@ import anyio
 
 from caliban_common.errors import CalibanError
 from caliban_tui.chores import DraftText, edit_draft, insert_pasted, paste_clipboard
-from caliban_tui.draft.history import PromptHistory, PromptRecall
+from caliban_tui.draft.history import PromptHistory
 from caliban_tui.draft.menu import MenuView
 from caliban_tui.draft.pastes import PastedTexts
 from caliban_tui.draft.ports import EditorOptions, EditorPorts, TerminalPrograms
+from caliban_tui.draft.recall import PromptRecall
 from caliban_tui.draft.search import HistorySearch
 from caliban_tui.draft.suggest import DraftMenu, accepted
 from caliban_tui.errors import TerminalGone
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
     from prompt_toolkit.buffer import Buffer
 
     from caliban_tui.keys.source import TerminalInput
-
-HISTORY_CHARS: Final = 10_000
-"""A longer entry of the history comes back as a placeholder."""
 
 TYPED_KEYS: Final = frozenset(("backspace", "space", "delete", "c-w"))
 """Keys beside characters behind which a menu may open."""
@@ -57,12 +55,11 @@ class LineEditor:
     ) -> None:
         options = EditorOptions() if options is None else options
         self.pasted: str = ""
-        self.history: PromptHistory = PromptHistory()
         self._ports = EditorPorts() if ports is None else ports
         self._draw = draw
         self._intercept = intercept
         self._pastes = PastedTexts()
-        self._recall = PromptRecall()
+        self._recall = PromptRecall(self._pastes)
         self._menu = DraftMenu(self._ports.suggesters)
         self._search: HistorySearch | None = None
         self._tasks: TaskGroup | None = None
@@ -75,6 +72,11 @@ class LineEditor:
         self._input, self._app = self._made(options)
         self.use_keys(options.rows)
         self.use_vim(options.vim)
+
+    @property
+    def history(self) -> PromptHistory:
+        """What was typed before."""
+        return self._recall.history
 
     @property
     def text(self) -> str:
@@ -132,14 +134,12 @@ class LineEditor:
 
     def use_history(self, history: PromptHistory) -> None:
         """Walk and search another history; what was typed before goes into it."""
-        begun, self.history = self.history, history
 
         async def load() -> None:
-            await history.load()
-            for text in begun.typed:
-                entry = history.add(text)
-                if entry is not None:
-                    await history.keep(entry)
+            owed = await self._recall.read(history)
+            if owed:
+                self._buffer.history_backward(owed)
+            self._searched(HistorySearch.refresh)
 
         self.spawn(load)
 
@@ -229,7 +229,7 @@ class LineEditor:
         from caliban_tui.live import LiveRenderer
 
         terminal = TerminalInput(options.read_fd, KeyFilter(self._ports.answer), unread=options.unread)
-        draft = DraftBuffer(self._recalled, self._pastes, changed=self._recall.follow)
+        draft = DraftBuffer(self._recall.step, self._pastes, changed=self._recall.follow)
         app, self._keys = line_application(
             terminal, draft, self._take, self._taken, lambda: self._vim.is_changing
         )
@@ -331,7 +331,7 @@ class LineEditor:
         if not self._vim.is_typing:
             return False
         self._menu.drop()
-        self._search = HistorySearch(self.history.entries)
+        self._search = HistorySearch(self._recall.entries)
         return None
 
     def _searched(self, change: Callable[[HistorySearch], None]) -> None:
@@ -349,7 +349,7 @@ class LineEditor:
     def _end_search(self, *, takes: bool = True) -> None:
         search, self._search = self._search, None
         if takes and search is not None and search.chosen is not None:
-            self.set_text(self._shown_entry(search.chosen))
+            self.set_text(self._recall.shown(search.chosen))
 
     def _widen(self) -> None:
         search = self._search
@@ -365,20 +365,6 @@ class LineEditor:
             search.refresh()
 
         self.spawn(load)
-
-    def _recalled(self, steps: int, text: str) -> str | None:
-        """The entry so many steps on in the history; see `DraftBuffer`."""
-        if not self._recall.is_walking:
-            self._recall.begin(self.history.entries(), text)
-        entry = self._recall.step(steps)
-        if entry is None:
-            return None
-        shown = self._shown_entry(entry)
-        self._recall.expects(shown)
-        return shown
-
-    def _shown_entry(self, entry: str) -> str:
-        return self._pastes.shown(entry, most=HISTORY_CHARS)
 
     def _paste(self) -> bool | None:
         if not self._vim.is_typing:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -195,43 +195,3 @@ async def _on_thread(work: Any, *args: Any) -> Any:
     from anyio.to_thread import run_sync
 
     return await run_sync(work, *args)
-
-
-class PromptRecall:
-    """A walk through entries, oldest first, that comes back to the draft it began with."""
-
-    def __init__(self) -> None:
-        self._entries: Sequence[str] = ()
-        self._place = 0
-        self._draft: str | None = None
-        self._shown = ""
-
-    @property
-    def is_walking(self) -> bool:
-        """Whether the walk has left the draft it began with."""
-        return self._draft is not None and self._place < len(self._entries)
-
-    def begin(self, entries: Sequence[str], draft: str) -> None:
-        """Stand behind the newest of `entries`."""
-        self._entries, self._draft, self._place = entries, draft, len(entries)
-
-    def stop(self) -> None:
-        """Forget the walk."""
-        self._entries, self._draft = (), None
-
-    def expects(self, shown: str) -> None:
-        """The draft will be `shown`: another one ends the walk."""
-        self._shown = shown
-
-    def follow(self, draft: str) -> None:
-        """The draft is this now: one that the walk has not put there ends it."""
-        if draft != self._shown:
-            self.stop()
-
-    def step(self, steps: int) -> str | None:
-        """The entry `steps` on from the last one, the draft behind the newest; `None` at an end."""
-        place = min(max(self._place + steps, 0), len(self._entries))
-        if place == self._place:
-            return None
-        self._place = place
-        return self._draft if place == len(self._entries) else self._entries[place]
