@@ -22,6 +22,8 @@ LOOK_S = 0.01
 SCREEN_S = HANG_S / 5
 """Only ends what hangs, and shows the screen then."""
 
+BEGIN, END = b"\x1b[?2026h", b"\x1b[?2026l"
+
 KEYS = {
     "enter": "\r",
     "alt+enter": "\x1b\r",
@@ -67,6 +69,7 @@ class Screen:
         self._reads = threading.Event()
         self._reads.set()
         self.sent = bytearray()
+        self._open_frame = b""
         self._ours, theirs = os.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.modes_before = termios.tcgetattr(theirs)
@@ -91,11 +94,22 @@ class Screen:
                 with self._lock:  # what is read stands on the screen before anybody looks
                     data = os.read(self._ours, 1 << 16)
                     self.sent += data
-                    self._stream.feed(data)
+                    self._feed(data)
             except (OSError, ValueError):
                 return
             if not data:
                 return
+
+    def _feed(self, data: bytes) -> None:
+        """Show `data`, but for a synchronised frame that is not whole: nobody sees a half of one."""
+        data = self._open_frame + data
+        begin = data.rfind(BEGIN)
+        tail = data.rfind(BEGIN[:1], max(len(data) - len(BEGIN) + 1, 0))
+        if tail > begin and BEGIN.startswith(data[tail:]):
+            begin = tail
+        whole = begin if begin > data.rfind(END) else len(data)
+        self._open_frame = data[whole:]
+        self._stream.feed(data[:whole])
 
     @property
     def lines(self) -> list[str]:
@@ -168,6 +182,8 @@ class Screen:
         while select.select([self._ours], [], [], 0)[0]:
             time.sleep(LOOK_S)
         with self._lock:
+            self._stream.feed(self._open_frame)
+            self._open_frame = b""
             return code
 
     @property
