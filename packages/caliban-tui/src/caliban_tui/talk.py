@@ -35,6 +35,7 @@ from caliban_tui.render.ends import end_block
 from caliban_tui.stage import Stage
 from caliban_tui.transcript.blocks import AnswerBlock, NoticeBlock, PromptBlock, TranscriptBlock
 from caliban_tui.transcript.fold import fold
+from caliban_tui.transcript.joined import read_joined
 from caliban_tui.transcript.saved import history_blocks
 from caliban_tui.transcript.view import RunningCall, begun, ended
 from caliban_tui.waiting import WaitingLine, WaitingLines
@@ -45,7 +46,8 @@ if TYPE_CHECKING:
 
 SHELL_ID: Final = "typed"
 PROGRESS_CHARS: Final = 2000
-PREPARED_AFTER_S: Final = 0.25
+IDLE_S: Final = 1.0
+THINKING_S: Final = 0.25
 FAULT: Final = "this is a fault in caliban"
 
 
@@ -116,6 +118,7 @@ class Talk:
         """Answer what is typed until another session is wanted; `None` where the person leaves."""
         self.host.prompt_ended()
         self._begin()
+        self._tasks.start_soon(self._prepare, IDLE_S)
         while not self._is_over and self._next is None:
             if not self._lines:
                 await self._lines.wait()
@@ -332,10 +335,9 @@ class Talk:
         try:
             if self._is_over:
                 return
-            self._tasks.start_soon(self._prepare)
+            self._tasks.start_soon(self._prepare, THINKING_S)
             async with self.host.session.submit(message) as submission:
-                async for event in submission.events:
-                    self._fold(event)
+                await read_joined(submission, self._fold)
                 result = submission.result
         finally:
             self._in_prompt = False
@@ -347,11 +349,11 @@ class Talk:
             self._show(end_block(result, time.monotonic() - now, result_advice(result) or ""))
         self._screen.ended(result)
 
-    async def _prepare(self) -> None:
-        """Load what draws a reply while the model thinks about the first prompt, which is on its way then."""
+    async def _prepare(self, after_s: float) -> None:
+        """Load what draws a reply, once: in an idle moment, or while the model thinks about a prompt."""
+        await anyio.sleep(after_s)
         if not self._is_prepared:
             self._is_prepared = True
-            await anyio.sleep(PREPARED_AFTER_S)
             await anyio.to_thread.run_sync(preload, abandon_on_cancel=True)
 
     def _fold(self, event: AgentEvent) -> None:

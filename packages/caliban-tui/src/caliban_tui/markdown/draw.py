@@ -26,7 +26,7 @@ OPEN_CHARS: Final = 8_192
 MAX_DEPTH: Final = 400
 """Of nested blocks, whose texts a parser leaves out beyond. What is deeper on one line is shown plain."""
 DEEP: Final = lazy_pattern(r"(?m)^(?:[ \t]*(?:>|[-+*]|\d{1,9}[.)])){50}")
-MARKED: Final = lazy_pattern(r"[*_`\[<&\\~!|#>=]|--|(?m:^[ \t]*(?:[-+]|\d+[.)])(?:[ \t]|$)|^ {2}|\t|^\s| $)")
+MARKED: Final = lazy_pattern(r"[*_`\[<&\\~!|#>=]|--|(?m:^[ \t]*(?:[-+]|\d+[.)])(?:[ \t]|$)|^ {2}|\t|^\s)")
 """What a text has that is more than words; others need no parser."""
 
 
@@ -49,7 +49,10 @@ def markdown_lines(
         return _rest_of_fence(text, neutral(fence), is_open=hard)
     if len(text) > PARSED_CHARS:
         return plain_lines(text, columns, hard=hard)
-    if not MARKED.search(text) or DEEP.search(text) or ("|" in text and _has_more_cells(text)):
+    words = text.rstrip(" ")
+    if not MARKED.search(words):
+        return plain_lines(words, columns, hard=hard)
+    if DEEP.search(text) or ("|" in text and _has_more_cells(text)):
         return plain_lines(text, columns, hard=hard)
     try:
         tree = _tree(_parser().parse(text))

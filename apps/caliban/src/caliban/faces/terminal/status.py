@@ -76,6 +76,8 @@ class StatusKeeper:
         """Note what `event` says."""
         facts = self._facts
         match event:
+            case AssistantTextDelta() | AssistantThinkingDelta() | ToolCallInputDelta() | ToolProgress():
+                pass
             case TurnEnd():
                 usage = event.usage
                 self._facts = replace(
@@ -97,12 +99,8 @@ class StatusKeeper:
                     self._note_lines(event.event)
             case (
                 TurnStart()
-                | AssistantTextDelta()
-                | AssistantThinkingDelta()
                 | ToolCallStart()
-                | ToolCallInputDelta()
                 | ToolCallReady()
-                | ToolProgress()
                 | ApprovalAsked()
                 | ApprovalGiven()
                 | MessageAdded()
