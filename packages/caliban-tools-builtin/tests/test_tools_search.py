@@ -263,7 +263,7 @@ def test_patterns_are_never_options_nor_shell_text(search, ws, tmp_path, monkeyp
 
 def test_ripgrep_of_the_project_is_not_used(ws, tmp_path, monkeypatch):
     monkeypatch.setattr("sys.executable", str(tmp_path / "bin" / "python"))
-    monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path / "scripts"))
+    monkeypatch.setattr("sys.prefix", str(tmp_path / "prefix"))
     for directory in (ws / "bin", tmp_path / "tools"):
         write(directory, rg="#!/bin/sh\n")
         (directory / "rg").chmod(0o755)

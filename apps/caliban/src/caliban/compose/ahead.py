@@ -48,7 +48,6 @@ MODULES = (
     "caliban_checkpoint.store",
     "caliban_checkpoint.recorder",
     "caliban.compose.recorder",
-    "sysconfig",
     "caliban.compose.rehearsal:judge_a_command",
     "caliban.compose.rehearsal:choose_an_environment",
 )
