@@ -7,11 +7,13 @@ from collections.abc import AsyncIterator
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from caliban_common.event import (
     AgentEvent,
     AssistantTextDelta,
     AssistantThinkingDelta,
+    ToolCallInputDelta,
     ToolProgress,
     TurnStart,
 )
@@ -47,7 +49,7 @@ class Batches:
 
 
 def characters(events: list[AgentEvent]) -> int:
-    return sum(len(getattr(event, "text", "")) for event in events)
+    return sum(len(getattr(event, "text", "")) + len(getattr(event, "partial_json", "")) for event in events)
 
 
 def spelled(events: list[AgentEvent]) -> list[AgentEvent]:
@@ -55,7 +57,9 @@ def spelled(events: list[AgentEvent]) -> list[AgentEvent]:
     letters: list[AgentEvent] = []
     for event in events:
         if isinstance(event, AssistantTextDelta | AssistantThinkingDelta):
-            letters += [type(event)(turn=event.turn, text=letter) for letter in event.text]
+            letters += [replace(event, text=letter) for letter in event.text]
+        elif isinstance(event, ToolCallInputDelta):
+            letters += [replace(event, partial_json=letter) for letter in event.partial_json]
         else:
             letters.append(event)
     return letters
@@ -65,6 +69,12 @@ TURNS = st.integers(1, 2)
 EVENTS = st.one_of(
     st.builds(AssistantTextDelta, turn=TURNS, text=st.text(min_size=1, max_size=3)),
     st.builds(AssistantThinkingDelta, turn=TURNS, text=st.text(min_size=1, max_size=3)),
+    st.builds(
+        ToolCallInputDelta,
+        turn=TURNS,
+        tool_use_id=st.sampled_from("ab"),
+        partial_json=st.text(min_size=1, max_size=3),
+    ),
     st.builds(TurnStart, turn=TURNS, model=st.just("m")),
     st.just(ToolProgress(tool_use_id="t", text="progress")),
 )

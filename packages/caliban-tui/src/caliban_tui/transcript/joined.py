@@ -1,11 +1,20 @@
-"""The events of a prompt with what has come together as one: a frame shows it together."""
+"""The events of a prompt, what has come together of one text as one: a frame shows it together."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
-from caliban_common.event import AgentEvent, AssistantTextDelta, AssistantThinkingDelta
+from msgspec.structs import replace
+
+from caliban_common.event import (
+    AgentEvent,
+    AssistantTextDelta,
+    AssistantThinkingDelta,
+    ToolCallInputDelta,
+)
+
+Delta: TypeAlias = AssistantTextDelta | AssistantThinkingDelta | ToolCallInputDelta
 
 
 class BufferedEvents(Protocol):
@@ -19,25 +28,45 @@ class BufferedEvents(Protocol):
 
 
 async def read_joined(source: BufferedEvents, take: Callable[[AgentEvent], None]) -> None:
-    """Give `take` all events of `source`, neighbouring pieces of text as one as long as more is there.
+    """Give `take` all events of `source`, neighbouring deltas of one text as one as long as more is there.
 
-    There can be fifty thousand pieces, of which a fast model sends twenty between two frames.
+    There can be fifty thousand deltas, of which a fast model sends twenty between two frames.
     """
-    first: AssistantTextDelta | AssistantThinkingDelta | None = None
+    first: Delta | None = None
     texts: list[str] = []
     async for event in source.events:
+        if isinstance(event, Delta):
+            if first is not None and not _is_more(first, event):
+                take(_whole(first, texts))
+                first = None
+            if first is None:
+                first, texts = event, []
+            texts.append(_text(event))
+            if source.buffered:
+                continue
         if first is not None:
-            if type(event) is type(first) and event.turn == first.turn:
-                texts.append(event.text)
-                if source.buffered:
-                    continue
-                event = type(first)(turn=first.turn, text="".join(texts))
-            else:
-                take(type(first)(turn=first.turn, text="".join(texts)))
+            take(_whole(first, texts))
             first = None
-        if isinstance(event, AssistantTextDelta | AssistantThinkingDelta) and source.buffered:
-            first, texts = event, [event.text]
-        else:
+        if not isinstance(event, Delta):
             take(event)
     if first is not None:
-        take(type(first)(turn=first.turn, text="".join(texts)))
+        take(_whole(first, texts))
+
+
+def _text(delta: Delta) -> str:
+    return delta.partial_json if isinstance(delta, ToolCallInputDelta) else delta.text
+
+
+def _is_more(first: Delta, delta: Delta) -> bool:
+    """Whether `delta` goes on with the text of `first`."""
+    if type(delta) is not type(first) or delta.turn != first.turn:
+        return False
+    return getattr(delta, "tool_use_id", "") == getattr(first, "tool_use_id", "")
+
+
+def _whole(first: Delta, texts: list[str]) -> AgentEvent:
+    if len(texts) == 1:
+        return first
+    if isinstance(first, ToolCallInputDelta):
+        return replace(first, partial_json="".join(texts))
+    return replace(first, text="".join(texts))
