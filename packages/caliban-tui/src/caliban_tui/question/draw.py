@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from caliban_common.text import plural
@@ -52,7 +53,7 @@ def question_view(question: OpenQuestion, size: ScreenSize, now_s: float) -> Que
         case FieldsQuestion():
             parts = _fields(question, question.asked, size, now_s)
     room = max(size.rows - len(parts.head) - len(parts.foot), 1)
-    body = tuple(piece for line in parts.body for piece in _pieces(line, size.columns - 2))
+    body = _LAST_BODY.rows(parts.body, size.columns - 2)
     if len(body) > room:
         page = max(room - 1, 1)
         top = min(question.top, len(body) - page)
@@ -67,6 +68,31 @@ def question_view(question: OpenQuestion, size: ScreenSize, now_s: float) -> Que
         before = visible(parts.typed.text[: parts.typed.cursor])
         caret = Caret(row, min(4 + cells(before), size.columns - 1))
     return QuestionView(lines[: max(size.rows, 1)], caret)
+
+
+class _BodyRows:
+    """The rows of the body that was drawn last: a frame wants them, a long file takes half a second."""
+
+    def __init__(self) -> None:
+        self._body: tuple[ScreenLine, ...] = ()
+        self._columns = 0
+        self._rows: tuple[ScreenLine, ...] = ()
+
+    def rows(self, body: tuple[ScreenLine, ...], columns: int) -> tuple[ScreenLine, ...]:
+        """What of `columns` cells it takes."""
+        if body is not self._body or columns != self._columns:
+            self._body, self._columns = body, columns
+            self._rows = tuple(piece for line in body for piece in _pieces(line, columns))
+        return self._rows
+
+
+_LAST_BODY: Final = _BodyRows()
+
+
+@lru_cache(maxsize=1)
+def _markdown(text: str, columns: int) -> tuple[ScreenLine, ...]:
+    drawn = block_lines(ReplyBlock(markdown=text), columns)
+    return drawn[1:] if drawn and not drawn[0] else drawn
 
 
 def _pieces(line: ScreenLine, columns: int) -> tuple[ScreenLine, ...]:
@@ -186,8 +212,7 @@ def _choice(question: OpenQuestion, asked: ChoiceQuestion, size: ScreenSize, now
     head = _title(question, asked.title, asked.agent, columns)
     body = asked.body
     if asked.markdown:
-        drawn = block_lines(ReplyBlock(markdown=asked.markdown), columns - 2)
-        body = drawn[1:] if drawn and not drawn[0] else drawn
+        body = _markdown(asked.markdown, columns - 2)
     if question.stage == "words":
         option = asked.options[question.chosen or 0]
         foot = [plain(f"  {option.asks}", "bold"), _typing(question.text, columns)]
