@@ -6,16 +6,21 @@ import json
 import os
 import signal
 import termios
+import time
 from collections.abc import Callable
 from pathlib import Path
 
-from command_kit import Cli
+from command_kit import Cli, needs_procfs
 from hang_guard import wait_until
 from screen_kit import Screen, on_screen
 
 from caliban_provider_anthropic.testing import wire
 
 LISTENS_LATER = "listens once you stop typing"
+
+
+IDLE_S = 1.2
+"""Longer than whatever would look again and again."""
 
 
 def is_sane(screen: Screen) -> bool:
@@ -227,3 +232,30 @@ def test_settings_say_how_the_screen_is_used_and_the_end_takes_all_of_it_back(cl
         assert is_sane(screen)
         assert screen.sent.rfind(b"\x1b[?1006l") > screen.sent.rfind(b"\x1b[?1006h")
         assert b"\x1b[23;2t" in screen.sent
+
+
+def switches(pid: int) -> int:
+    """How often its threads have gone to sleep so far."""
+    states = (status.read_text() for status in Path(f"/proc/{pid}/task").glob("*/status"))
+    return sum(int(state.partition("\nvoluntary_ctxt_switches:")[2].split()[0]) for state in states)
+
+
+@needs_procfs
+def test_an_idle_screen_sleeps_and_another_size_wakes_it(cli: Cli) -> None:
+    with on_screen(cli) as screen:
+        screen.wait("anthropic/")
+        before = -1
+
+        def sleeps() -> bool:
+            nonlocal before
+            time.sleep(IDLE_S)
+            last, before = before, switches(screen.process.pid)
+            return last == before
+
+        screen.wait(sleeps)
+        screen.resize(50, 12)
+        screen.wait(lambda: switches(screen.process.pid) > before)
+        screen.type("x")
+        screen.wait("> x")
+        screen.press("ctrl+c", "ctrl+d")
+        assert screen.ended() == 0

@@ -93,6 +93,7 @@ def line_application(
         input=terminal,
         output=DummyOutput(),
         max_render_postpone_time=0,
+        terminal_size_polling_interval=None,  # SIGWINCH tells, and an idle program sleeps
         erase_when_done=True,
     )
     app.ttimeoutlen, app.timeoutlen = ESCAPE_S, CHORD_S
