@@ -37,7 +37,10 @@ _SEQUENCE = re.compile(
 
 
 class Terminal:
-    """The program and what it wrote: `reads` are moments in nanoseconds of the monotonic clock and bytes."""
+    """The program and what it wrote: `reads` are moments in nanoseconds of the monotonic clock and bytes.
+
+    `ready` is what it writes once it takes keys.
+    """
 
     def __init__(
         self,
@@ -45,7 +48,10 @@ class Terminal:
         folder: Path,
         environment: Mapping[str, str],
         size: tuple[int, int] = (COLUMNS, ROWS),
+        *,
+        ready: bytes = b"",
     ) -> None:
+        self.ready: bytes = ready
         self._ours, theirs = os.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
         self.reads: list[tuple[int, bytes]] = []
@@ -199,9 +205,11 @@ def on_terminal(
     folder: Path,
     environment: Mapping[str, str],
     size: tuple[int, int] = (COLUMNS, ROWS),
+    *,
+    ready: bytes = b"",
 ) -> Iterator[Terminal]:
-    """The program for the time of the block, on a terminal of that many columns and rows."""
-    terminal = Terminal(command, folder, environment, size)
+    """The program for the time of the block, on a terminal of that many columns and rows; see `Terminal`."""
+    terminal = Terminal(command, folder, environment, size, ready=ready)
     try:
         yield terminal
     finally:

@@ -26,11 +26,15 @@ QUIET_S, READY_S = 0.5, 1.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
-    """How a harness is begun on a terminal: command, variables, and the name of its run at the server."""
+    """How a harness is begun on a terminal: command, variables, and the name of its run at the server.
+
+    `ready` is what it sends once its own editor takes keys, where another echoes them before.
+    """
 
     command: tuple[str, ...]
     environment: Mapping[str, str]
     run: str
+    ready: bytes = b""
 
 
 Harness = Callable[[Place, str], Started]
@@ -44,7 +48,8 @@ def caliban(place: Place, scenario: str) -> Started:
     many = (
         ("--max-turns", "400") if scenario.startswith("loop") else ()
     )  # a start without flags is the quick one
-    return Started(command=(str(place.binaries / "caliban"), *many), environment=environment, run=run)
+    command = (str(place.binaries / "caliban"), *many)
+    return Started(command=command, environment=environment, run=run, ready=b"\x1b[?1004h")
 
 
 def claude(place: Place, scenario: str) -> Started:
@@ -87,7 +92,8 @@ def pi(place: Place, scenario: str) -> Started:
 
 
 def start(harness: Harness, place: Place) -> Figures:
-    """From the start to the first visible character, and to the first letter that is typed from then on."""
+    """From the start to the first visible character, to the first letter that is typed from then on, and to
+    the moment from which the harness itself takes keys."""
     with begun(harness, place, "oneshot") as terminal:
         painted_ns = terminal.wait(terminal.text, "the first paint")
         typed: list[bytes] = []
@@ -100,10 +106,12 @@ def start(harness: Harness, place: Place) -> Figures:
         echoed_ns = terminal.wait(
             lambda: any(letter in terminal.written for letter in typed), "the first echo"
         )
+        ready_ns = terminal.wait(lambda: terminal.ready in terminal.written, "the editor")
         terminal.rest(QUIET_S)
         return {
             "first paint ms": (painted_ns - terminal.begun_ns) / 1e6,
             "first echo ms": (echoed_ns - terminal.begun_ns) / 1e6,
+            "editor ready ms": (max(ready_ns, echoed_ns) - terminal.begun_ns) / 1e6,
             "PSS MB": terminal.pss_mb(),
         }
 
@@ -203,7 +211,7 @@ def begun(harness: Harness, place: Place, scenario: str) -> AbstractContextManag
     shutil.copytree(place.home / ".config", home / ".config")
     own = replace(place, home=home)
     started = harness(own, scenario)
-    return on_terminal(started.command, place.workspace, started.environment)
+    return on_terminal(started.command, place.workspace, started.environment, ready=started.ready)
 
 
 def ready(terminal: Terminal) -> None:
