@@ -257,3 +257,43 @@ def test_s605_another_mode_answers_no_question_that_is_open(cli: Cli) -> None:
         screen.press("n")
         screen.wait("All is well.")
     assert not (cli.work / "PWNED").exists()
+
+
+@pytest.mark.parametrize("mouse", ["false", "true"])
+def test_s603_a_click_answers_no_question_and_types_nothing(cli: Cli, mouse: str) -> None:
+    cli.configure(f'[tui]\nmouse = {mouse}\npainter = "full"\n')
+    asked(cli, "touch PWNED")
+    with on_screen(cli) as screen:
+        ready(screen)
+        screen.type("go")
+        screen.press("enter")
+        screen.wait(READY)
+        row = next(number for number, line in enumerate(screen.lines, 1) if line.strip().startswith("y yes"))
+        raw(screen, b"\x1b[O\x1b[I" + f"\x1b[<0;4;{row}M\x1b[<0;4;{row}m\x1b[M !!".encode())
+        screen.press("z")  # nobody's key: once it is the draft's, the click was read
+        screen.wait("> z")
+        assert not (cli.work / "PWNED").exists()
+        screen.wait(READY)
+        screen.press("backspace")
+        screen.wait(lambda: "> z" not in screen.text)
+        screen.wait(READY)
+        screen.press("n")
+        screen.wait("All is well.")
+    assert not (cli.work / "PWNED").exists()
+
+
+def test_s776_a_change_of_a_million_lines_is_asked_about_and_what_is_not_shown_is_said(cli: Cli) -> None:
+    lines = range(1_000_000)
+    (cli.work / "big.txt").write_text("".join(f"{line}\n" for line in lines))
+    change = {"file_path": "big.txt", "content": "".join(f"{line * 7 % 999_983}\n" for line in lines)}
+    cli.script(wire.exchange(wire.tool_use("Write", change, piece_chars=100_000)), OK)
+    with on_screen(cli) as screen:
+        ready(screen)
+        screen.type("go")
+        screen.press("enter")
+        text = screen.wait(READY)
+        assert "big.txt" in text
+        assert "cannot be shown: it is larger than" in text
+        screen.press("n")
+        screen.wait("All is well.")
+    assert (cli.work / "big.txt").read_text().startswith("0\n1\n2\n")
