@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hang_guard import HANG_S
+from hang_guard import HANG_S, wait_until
 from login_kit import log_in, served
 
 from caliban_mcp_client.testing.oauth import ISSUER_PATH, OAuthRules
@@ -101,6 +101,7 @@ def test_a_browser_is_opened_by_argument_vector_and_only_where_somebody_sees_it(
         configure(cli, world)
         code, _, err = log_in(cli, world, "notes", env=env)
         assert code == 0 and "Your browser opens this address" in err, err
+        wait_until(seen.exists)
         count, url = seen.read_text().splitlines()
         assert count == "1" and url.startswith(
             f"{world.issuer}/authorize?a=$(touch%20x)&b=;x&response_type=code&"

@@ -239,19 +239,24 @@ def results(body: Body) -> list[str]:
 
 
 @needs_procfs
-def test_b160_the_end_of_a_background_command_is_told_as_it_was(cli):
+def test_b160_the_end_of_a_background_command_is_told_as_it_was(cli, is_gone):
     commands = [
-        'sh -c "(setsid sleep 600 &) ; until [ -e go ]; do sleep 0.05; done; echo END; exit 7"; code=$?; '
-        "touch over0; exit $code",
+        'echo $$ > pid0; sh -c "(setsid sleep 600 &) ; until [ -e go ]; do sleep 0.05; done; echo END; '
+        'exit 7"; exit $?',
         "echo $$ > pid1; sleep 600",
         "sleep 600 | (trap '' TERM; touch up2; sleep 600) | cat",
-        "sleep 600 & echo x; touch over3; exit 0",
+        "echo $$ > pid3; sleep 600 & echo x; exit 0",
     ]
     seen: list[str] = []
 
     def looks(body: Body, *kinds: str) -> Exchange:
         uses = [wire.tool_use(kind, {"shell_id": id}) for kind, id in zip(kinds, shells(body), strict=True)]
         return wire.exchange(*uses)
+
+    def pid(number: int) -> int:
+        file = cli.work / f"pid{number}"
+        wait_until(lambda: file.exists() and file.read_text().strip())
+        return int(file.read_text())
 
     def reply(body: Body) -> Exchange:
         turn = len(body["messages"]) // 2
@@ -260,12 +265,10 @@ def test_b160_the_end_of_a_background_command_is_told_as_it_was(cli):
             return wire.exchange(*uses)
         seen.extend(results(body))
         if turn == 1:
-            for name in ("pid1", "up2", "over3"):
-                wait_until(lambda name=name: (cli.work / name).exists())
-            wait_until(lambda: (cli.work / "pid1").read_text().strip())
-            os.kill(int((cli.work / "pid1").read_text()), signal.SIGKILL)
+            wait_until((cli.work / "up2").exists)
+            os.kill(pid(1), signal.SIGKILL)
             (cli.work / "go").touch()
-            wait_until((cli.work / "over0").exists)
+            assert all(is_gone(pid(number)) for number in (0, 1, 3))
             return looks(body, *["KillShell"] * 4)
         return looks(body, *["BashOutput"] * 4) if turn == 2 else said()
 

@@ -119,7 +119,8 @@ def test_a_socket_serves_as_both_streams(cli):
 def test_a_reader_that_leaves_in_the_middle_loses_no_message(cli):
     (cli.work / "f").write_text("x")
     cli.script(
-        wire.exchange(wire.text("first " * 5000, piece_chars=100), wire.tool_use("Read", {"path": "f"})),
+        # far more than a pipe holds
+        wire.exchange(wire.text("first " * 50_000, piece_chars=1000), wire.tool_use("Read", {"path": "f"})),
         wire.exchange(wire.text("resumed")),
     )
     process = cli.start("-p", "hi", *STREAM, "--include-partial-messages", "--session", "s")

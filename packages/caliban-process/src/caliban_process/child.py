@@ -35,13 +35,20 @@ class Child:
         """How the process table names the pipes that it writes to."""
         return frozenset(f"pipe:[{os.fstat(pipe.number).st_ino}]" for pipe in (self.stdout, self.stderr))
 
+    @property
+    def has_exited(self) -> bool:
+        """Whether the process has ended, whoever has noticed."""
+        if not self._handle.is_open:
+            return self._process.poll() is not None
+        return _is_readable(self._handle.number)
+
     async def exited(self) -> None:
         """Wait until the process has ended; whoever still holds its pipes does not matter."""
         if not self._handle.is_open:
-            while self._process.poll() is None:
+            while not self.has_exited:
                 await anyio.sleep(POLL_S)
             return
-        if _is_readable(self._handle.number):
+        if self.has_exited:
             return
         try:
             await anyio.wait_readable(self._handle.number)

@@ -68,6 +68,11 @@ class Process:
         """Hand on what still lies in the pipe of its standard output."""
         self._child.stdout.read_rest(take)
 
+    @property
+    def has_exited(self) -> bool:
+        """Whether it has ended by now."""
+        return self._has_exited or self._child.has_exited
+
     async def exited(self) -> None:
         """Wait until it has ended; whoever still holds its pipes does not matter."""
         await self._child.exited()

@@ -157,8 +157,9 @@ async def _is_killed(shell: BackgroundShell, process: Process) -> bool:
         async def wait_for_kill() -> None:
             nonlocal is_killed
             await shell.kill.wait()
-            is_killed = True
-            group.cancel_scope.cancel()
+            if not process.has_exited:  # one that has ended is not called killed
+                is_killed = True
+                group.cancel_scope.cancel()
 
         group.start_soon(wait_for_kill)
         await process.exited()
