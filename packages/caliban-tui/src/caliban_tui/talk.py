@@ -36,7 +36,7 @@ from caliban_tui.stage import Stage
 from caliban_tui.transcript.blocks import AnswerBlock, NoticeBlock, PromptBlock, TranscriptBlock
 from caliban_tui.transcript.fold import fold
 from caliban_tui.transcript.joined import read_joined
-from caliban_tui.transcript.saved import history_blocks
+from caliban_tui.transcript.saved import resumed_blocks
 from caliban_tui.transcript.view import RunningCall, begun, ended
 from caliban_tui.waiting import WaitingLine, WaitingLines
 from caliban_tui.words import attached_to
@@ -132,7 +132,7 @@ class Talk:
         """Show what was said before, where the session goes on."""
         said = tuple(message for message in self.host.session.messages if message.role != "system")
         if said:
-            self._show(*history_blocks(said, self.host.describe))
+            self._show(*resumed_blocks(said, self.host.describe))
 
     def stop(self) -> None:
         """End it: what is at work is interrupted."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import assert_never
+from typing import Final, assert_never
 
 from msgspec.structs import replace
 
@@ -19,6 +19,7 @@ from caliban_common.message import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from caliban_common.text import plural
 from caliban_tui.markdown.splitter import OpenReply, closed, fed
 from caliban_tui.transcript.blocks import (
     CallBlock,
@@ -29,6 +30,27 @@ from caliban_tui.transcript.blocks import (
 )
 from caliban_tui.transcript.fold import Summarise
 from caliban_tui.words import added_message, attached_to, result_text
+
+SHOWN_MESSAGES: Final = 400
+"""Of a conversation that goes on: more would keep a person waiting for what they have read before."""
+
+
+def resumed_blocks(messages: Sequence[Message], summarise: Summarise) -> tuple[TranscriptBlock, ...]:
+    """The end of a conversation that goes on, and how much stands before it."""
+    shown = last_messages(messages, SHOWN_MESSAGES)
+    blocks = history_blocks(shown, summarise)
+    if len(shown) == len(messages):
+        return blocks
+    words = f"{plural(len(messages) - len(shown), 'earlier message')} not shown here"
+    return (NoticeBlock(level="info", text=words, hint="Ctrl+O shows the whole transcript"), *blocks)
+
+
+def last_messages(messages: Sequence[Message], most: int) -> Sequence[Message]:
+    """The last `most` messages, or a few less: no result stands there without its call."""
+    start = max(len(messages) - most, 0)
+    while start and start < len(messages) and messages[start].tool_results:
+        start += 1
+    return messages[start:]
 
 
 def history_blocks(messages: Sequence[Message], summarise: Summarise) -> tuple[TranscriptBlock, ...]:
