@@ -25,6 +25,8 @@ SCREEN_S = HANG_S / 5
 KEYS = {
     "enter": "\r",
     "alt+enter": "\x1b\r",
+    "alt+o": "\x1bo",
+    "alt+up": "\x1b[1;3A",
     "tab": "\t",
     "shift+tab": "\x1b[Z",
     "esc": "\x1b",
