@@ -60,7 +60,13 @@ class Screen:
     """A terminal of `columns` by `rows` with the command on it. `sent` are all bytes that it wrote."""
 
     def __init__(
-        self, cli: Cli, *args: str, columns: int, rows: int, env: Mapping[str, str] | None = None
+        self,
+        cli: Cli,
+        *args: str,
+        columns: int,
+        rows: int,
+        env: Mapping[str, str] | None = None,
+        prepare: Callable[[], object] = lambda: None,
     ) -> None:
         self.columns, self.rows = columns, rows
         self._emulator = _WholeScreen(columns, rows, history=100_000, ratio=0.5)
@@ -70,6 +76,7 @@ class Screen:
         self._reads.set()
         self.sent = bytearray()
         self._ours, theirs = os.openpty()
+        self._end, self._ends = os.pipe()  # a reader that is blocked would keep the terminal open
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.modes_before = termios.tcgetattr(theirs)
         self._theirs = theirs
@@ -80,7 +87,7 @@ class Screen:
             stdout=theirs,
             stderr=theirs,
             start_new_session=True,
-            preexec_fn=_take_terminal,
+            preexec_fn=lambda: (_take_terminal(), prepare()),
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -89,7 +96,8 @@ class Screen:
         while True:
             self._reads.wait()
             try:
-                select.select([self._ours], [], [])
+                if self._end in select.select([self._ours, self._end], [], [])[0]:
+                    return
                 with self._lock:  # what is read stands on the screen before anybody looks
                     data = os.read(self._ours, 1 << 16)
                     self.sent += data
@@ -177,15 +185,23 @@ class Screen:
         """The modes of the terminal, as `termios` has them."""
         return list(termios.tcgetattr(self._theirs))
 
+    def hang_up(self) -> None:
+        """Close the terminal, as a window is closed or a connection breaks; the command may live on."""
+        if self._ends < 0:
+            return
+        self.release()
+        os.close(self._ends)
+        self._ends = -1
+        self._reader.join(HANG_S)
+        for descriptor in (self._ours, self._theirs, self._end):
+            os.close(descriptor)
+
     def close(self) -> None:
         """End the command, and close the terminal."""
-        self.release()
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(HANG_S)
-        os.close(self._theirs)
-        self._reader.join(HANG_S)
-        os.close(self._ours)
+        self.hang_up()
 
 
 def _take_terminal() -> None:
@@ -195,10 +211,15 @@ def _take_terminal() -> None:
 
 @contextmanager
 def on_screen(
-    cli: Cli, *args: str, columns: int = 80, rows: int = 24, env: Mapping[str, str] | None = None
+    cli: Cli,
+    *args: str,
+    columns: int = 80,
+    rows: int = 24,
+    env: Mapping[str, str] | None = None,
+    prepare: Callable[[], object] = lambda: None,
 ) -> Iterator[Screen]:
-    """The command on a terminal of this size."""
-    screen = Screen(cli, *args, columns=columns, rows=rows, env=env)
+    """The command on a terminal of this size; `prepare` is called in its process before it begins."""
+    screen = Screen(cli, *args, columns=columns, rows=rows, env=env, prepare=prepare)
     try:
         yield screen
     except subprocess.SubprocessError as error:

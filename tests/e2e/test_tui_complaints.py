@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import sys
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -14,7 +14,7 @@ from command_kit import Cli
 from hang_guard import HANG_S, wait_until
 from screen_kit import Screen, on_screen
 
-from caliban_provider.testing.exchange import Pause
+from caliban_provider.testing.exchange import Exchange, Pause
 from caliban_provider_anthropic.testing import wire
 
 if sys.platform == "win32":
@@ -67,3 +67,146 @@ def test_shift_enter_is_a_new_line_however_a_terminal_tells_it(cli: Cli) -> None
         screen.press("ctrl+c")
         screen.wait(lambda: ">" in screen.lines)
         leave(screen)
+
+
+def test_a_stream_neither_flickers_nor_touches_scrollback_selection_or_clipboard(cli: Cli) -> None:
+    said = "\n\n".join(f"Paragraph {number} of this reply." for number in range(150))
+    whole = wire.exchange(wire.text(said, piece_chars=2))
+    more = threading.Event()
+    half = len(whole.steps) // 2
+    cli.script(Exchange(headers=whole.headers, steps=(*whole.steps[:half], Pause(more), *whole.steps[half:])))
+    with on_screen(cli) as screen:
+        screen.wait(READY)
+        begun = len(screen.sent)
+        screen.type("go on")
+        screen.press("enter")
+        screen.wait("Paragraph 70")
+        screen.type("漢字 Ж")
+        screen.wait(lambda: screen.cursor[1] == 2 + 6 and "> 漢字 Ж" in screen.lines[screen.cursor[0]])
+        more.set()
+        screen.wait("Paragraph 149")
+        screen.wait(lambda: BUSY not in screen.text)
+        assert screen.cursor[1] == 2 + 6, "the cursor, which input methods follow, has left the draft"
+        sent = bytes(screen.sent[begun:])
+        frames = FRAME.findall(sent)
+        shown = [line for line in screen.scrollback if line.startswith("Paragraph ")]
+        screen.press("ctrl+c")
+        screen.wait(lambda: ">" in screen.lines)
+        leave(screen)
+    assert shown == said.split("\n\n")
+    assert len(frames) * 4 < len(whole.steps), "a frame for each piece"
+    echo = next(frame for frame in frames if "Ж".encode() in frame)
+    assert len(echo) < 100, "a key draws more than itself"
+    assert not SEQUENCE.sub(b"", FRAME.sub(b"", sent)).strip(), "something is shown outside of whole frames"
+    whole_sent = bytes(screen.sent)
+    for sequence in (
+        rb"\x1b\[[23]J",
+        rb"\x1b\[\?1049h",
+        rb"\x1b\[\?100[0236]h",
+        rb"\x1b\]52",
+        rb"\x1b\[\d+;\d+r",
+    ):
+        assert not re.search(sequence, whole_sent), sequence
+    assert not any(int(up[1]) > 24 for up in re.finditer(rb"\x1b\[(\d+)A", whole_sent))
+
+
+def hold_off_hangups() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+
+@pytest.mark.parametrize(
+    ("prepare", "code"), [(lambda: None, 124), (hold_off_hangups, 0)], ids=["told", "not told"]
+)
+def test_a_terminal_that_is_gone_takes_all_with_it_and_loses_nothing_that_was_typed(
+    cli: Cli, prepare: Callable[[], None], code: int, is_gone: Callable[[int], bool]
+) -> None:
+    call = wire.tool_use("Bash", {"command": "echo $$ > pid; exec sleep 1000"})
+    cli.script(wire.exchange(call), wire.exchange(wire.text("It goes on.")))
+    place = cli.work / "pid"
+    with on_screen(cli, "--allow", "Bash", prepare=prepare) as screen:
+        screen.wait(READY)
+        screen.type("start it")
+        screen.press("enter")
+        wait_until(lambda: place.exists() and place.read_text().strip())
+        screen.type("and then this")
+        screen.wait("> and then this")
+        screen.press("tab")
+        screen.wait("… and then this")
+        screen.hang_up()
+        assert screen.process.wait(HANG_S) == code
+        assert is_gone(int(place.read_text()))
+    with on_screen(cli, "--continue") as screen:
+        screen.wait("> start it")
+        screen.wait(READY)
+        screen.press("up")
+        screen.wait("> and then this")
+        screen.press("enter")
+        screen.wait("It goes on.")
+        leave(screen)
+    assert "start it" in json.dumps(cli.bodies()[-1]["messages"])
+
+
+def test_who_looks_elsewhere_is_called_and_a_light_terminal_gets_dark_words(cli: Cli) -> None:
+    call = wire.tool_use("Bash", {"command": "touch made"})
+    cli.script(
+        wire.exchange(wire.text("First answer.")),
+        wire.exchange(wire.text("Second answer.")),
+        wire.exchange(call),
+        wire.exchange(wire.text("Third answer.")),
+    )
+    with on_screen(cli, env={"COLORTERM": "truecolor"}) as screen:
+        screen.wait(READY)
+        ask(screen, "one", "First answer.")
+        assert b"\x07" not in screen.sent and b"\x1b]9;" not in screen.sent
+        assert b"38;2;127;213;232m> one" in screen.sent, "the colours for a dark background"
+        screen.type("\x1b[O\x1b]11;rgb:ffff/ffff/ffff\x1b\\")
+        ask(screen, "two", "Second answer.")
+        screen.wait(lambda: b"\x1b]9;the prompt is answered\x1b\\\x07" in screen.sent)
+        assert b"38;2;0;95;116m> two" in screen.sent, "the colours for a light background"
+        screen.type("three")
+        screen.press("enter")
+        screen.wait("tab no, with a reason")
+        screen.wait(lambda: b"\x1b]9;a question waits\x1b\\\x07" in screen.sent)
+        screen.type("\x1b[I")
+        called = screen.sent.count(b"\x1b]9;")
+        screen.press("n")
+        screen.wait("Third answer.")
+        screen.wait(lambda: BUSY not in screen.text)
+        assert screen.sent.count(b"\x1b]9;") == called == 2
+        leave(screen)
+
+
+def test_a_screen_reader_is_told_in_lines_what_comes_and_what_is_chosen(cli: Cli) -> None:
+    cli.configure('[tui]\npainter = "linear"\n')
+    call = wire.tool_use("Bash", {"command": "touch made"})
+    cli.script(wire.exchange(wire.text("I look."), call), wire.exchange(wire.text("It is **made**.")))
+    with on_screen(cli, rows=60) as screen:
+        screen.wait("Esc twice interrupts")
+        begun = len(screen.sent)
+        screen.type("make it")
+        screen.wait("> make it")
+        screen.press("enter")
+        screen.wait("tab no, with a reason")
+        screen.press("y")
+        screen.wait("assistant: It is made.")
+        screen.wait("done: ")
+        screen.type("/eff")
+        screen.wait("chosen: /effort")
+        screen.press("ctrl+c")
+        screen.wait(lambda: screen.lines[screen.cursor[0]] == ">")
+        sent = bytes(screen.sent[begun:])
+        screen.press("ctrl+d")
+        assert screen.ended() == 0
+        said = [line for line in screen.lines if line]
+    assert not re.search(rb"\x1b", sent), "a sequence, which a reader stumbles over"
+    order = [
+        "prompt: make it",
+        "assistant: I look.",
+        "? May Bash run?",
+        "tool: ",
+        "assistant: It is made.",
+        "done: ",
+    ]
+    places = [next(n for n, line in enumerate(said) if line.startswith(words)) for words in order]
+    assert places == sorted(places)
+    assert sum(line.startswith("? May Bash run?") for line in said) == 1

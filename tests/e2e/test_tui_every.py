@@ -1,9 +1,8 @@
-"""Every key and every slash command is shown by a test that runs the real command: a new one needs its own."""
+"""Every key and every slash command is shown by a test that runs the real command, and so is a new one."""
 
 from __future__ import annotations
 
 import ast
-import json
 import sys
 from collections.abc import Iterator
 from functools import cache

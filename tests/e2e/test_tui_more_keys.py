@@ -1,4 +1,4 @@
-"""The keys that take more than a draft: what waits and works, the clipboard, the history, the whole screen."""
+"""The keys that take more than a draft: what waits and works, the clipboard, history, the whole screen."""
 
 from __future__ import annotations
 
