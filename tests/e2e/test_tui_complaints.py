@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import signal
 import sys
 import threading
@@ -13,6 +14,8 @@ import pytest
 from command_kit import Cli
 from hang_guard import HANG_S, wait_until
 from screen_kit import Screen, on_screen
+from starts_kit import TRUE_START
+from test_tui_ends import ShellWindow, window  # noqa: F401
 
 from caliban_provider.testing.exchange import Exchange, Pause
 from caliban_provider_anthropic.testing import wire
@@ -210,3 +213,44 @@ def test_a_screen_reader_is_told_in_lines_what_comes_and_what_is_chosen(cli: Cli
     places = [next(n for n, line in enumerate(said) if line.startswith(words)) for words in order]
     assert places == sorted(places)
     assert sum(line.startswith("? May Bash run?") for line in said) == 1
+
+
+LONG = "run --with " + " ".join(f"--option-{number}=value" for number in range(12))
+PROSE = " ".join(f"word{number}" for number in range(60))
+ADDRESS = "https://example.com/" + "a-long-path/" * 12
+COPIED = f"Begin.\n\n```sh\n{LONG}\n    indented --line\n```\n\n{PROSE}\n\n{ADDRESS}\n"
+
+
+def test_copies_are_whole_and_a_window_of_other_sizes_leaves_no_debris(
+    cli: Cli,
+    window: ShellWindow,  # noqa: F811
+) -> None:
+    cli.configure('[tui]\nwrap = "terminal"\n')
+    call = wire.tool_use("Bash", {"command": "until [ -e go ]; do sleep 0.02; done"})
+    cli.script(
+        wire.exchange(wire.text(COPIED, piece_chars=7)),
+        wire.exchange(call),
+        wire.exchange(wire.text("Over.")),
+    )
+    window.wait("ready:")
+    window.type(f"exec {shlex.join(TRUE_START)} --allow Bash", "Enter")
+    window.wait(READY)
+    window.type("write it", "Enter")
+    window.wait(" in, ")
+    window.type("work", "Enter")
+    window.wait("○ Bash until")
+    for columns, rows in ((60, 30), (120, 30), (100, 20)):
+        before = window.text
+        window.run("resize-window", "-x", str(columns), "-y", str(rows))
+        wait_until(lambda before=before: window.text != before)
+    window.type("draft")
+    window.wait("> draft")
+    (cli.work / "go").touch()
+    window.wait("2 turns")
+    rows_seen = window.run("capture-pane", "-p", "-J", "-S", "-").splitlines()
+    shown = [row.rstrip() for row in rows_seen]
+    for line in (LONG, "    indented --line", PROSE, ADDRESS):
+        assert shown.count(line) == 1, line
+    assert shown.count("> write it") == shown.count("Begin.") == shown.count("Over.") == 1
+    left = [row for row in shown if row.startswith("○ Bash") or BUSY in row]
+    assert len(left) <= 4, left
