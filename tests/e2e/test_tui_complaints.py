@@ -126,7 +126,8 @@ def test_a_terminal_that_is_gone_takes_all_with_it_and_loses_nothing_that_was_ty
     call = wire.tool_use("Bash", {"command": "echo $$ > pid; exec sleep 1000"})
     cli.script(wire.exchange(call), wire.exchange(wire.text("It goes on.")))
     place = cli.work / "pid"
-    with on_screen(cli, "--allow", "Bash", prepare=prepare) as screen:
+    cli.configure('[[permissions.rules]]\npattern = "Bash"\naction = "allow"\n')
+    with on_screen(cli, prepare=prepare) as screen:  # without a word there is a first frame, with its signals
         screen.wait(READY)
         screen.type("start it")
         screen.press("enter")
