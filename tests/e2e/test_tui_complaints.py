@@ -255,3 +255,31 @@ def test_copies_are_whole_and_a_window_of_other_sizes_leaves_no_debris(
     assert shown.count("> write it") == shown.count("Begin.") == shown.count("Over.") == 1
     left = [row for row in shown if row.startswith("○ Bash") or BUSY in row]
     assert len(left) <= 4, left
+
+
+def test_a_window_that_becomes_low_and_high_again_shows_a_question_once(
+    cli: Cli,
+    window: ShellWindow,  # noqa: F811
+) -> None:
+    parts = " && ".join(f"echo part-{number} of this long line" for number in range(40))
+    cli.script(
+        wire.exchange(wire.tool_use("Bash", {"command": f"touch made && {parts}"})),
+        wire.exchange(wire.text("Over.")),
+    )
+    window.wait("ready:")
+    window.type(shlex.join(TRUE_START), "Enter")
+    window.wait(READY)
+    window.type("ask me", "Enter")
+    window.wait("tab no, with a reason")
+    for rows, ends in ((8, 1), (12, 1), (10, 1), (20, 1), (30, 10)):
+        window.run("resize-window", "-x", "100", "-y", str(rows))
+        size = f"lines 1-{ends} of"
+        wait_until(lambda size=size: size in window.run("capture-pane", "-p"))
+        wait_until(lambda: window.run("capture-pane", "-p").count("? May Bash run?") == 1)
+    assert window.text.count("? May Bash run?") <= 2, window.text
+    assert window.text.count("> ask me") == window.text.count("Shift+Tab changes") == 1
+    window.type("n")
+    window.wait("Over.")
+    window.type("C-d")
+    wait_until(lambda: "--resume" in window.run("capture-pane", "-p"))
+    assert window.text.count("? May Bash run?") <= 2, window.text
