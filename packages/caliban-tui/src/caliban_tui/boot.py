@@ -18,8 +18,8 @@ MARK = "> "
 BELOW = b"\x1b8\r\n\x1b[J\x1b[?2004l\x1b[m"
 """From the draft to the row below it, which is emptied; pastes come as they are again."""
 
-ABOVE = b"\x1b8\r\x1b[1A\x1b[J"
-"""From the draft to where the first frame begins, all of it taken away."""
+ABOVE = b"\x1b8\r\x1b[J\x1b[1A\x1b[K"
+"""All of the first frame taken away, and to where it begins; no screen is cleared from its first cell."""
 
 ENDING = (1, 2, 15)
 """SIGHUP, SIGINT and SIGTERM: before anything can be told of them, they end the process, unless ignored."""
