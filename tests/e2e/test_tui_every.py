@@ -220,7 +220,7 @@ SHOWN_BY = {
 
 
 @cache
-def tests_of(file: str) -> dict[str, ast.FunctionDef]:
+def functions_of(file: str) -> dict[str, ast.FunctionDef]:
     tree = ast.parse(Path(__file__).with_name(file).read_text(encoding="utf-8"))
     return {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
 
@@ -242,7 +242,7 @@ def test_each_key_is_pressed_by_the_test_that_is_said_to_show_it() -> None:
     missing = []
     for place, claims in SHOWN_BY.items():
         file, _, name = place.partition("::")
-        test = tests_of(file)[name]
+        test = functions_of(file)[name]
         words = [node.value for node in ast.walk(test) if isinstance(node, ast.Constant)]
         pressed = " ".join(key for word in words if isinstance(word, str) for key in strokes(word))
         missing += [(place, keys) for _, keys in claims if f" {keys} " not in f" {pressed} "]
