@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import queue
 import select
 import signal
 import struct
@@ -13,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import pyte
 from command_kit import Cli
@@ -27,6 +29,8 @@ BEGIN, END = b"\x1b[?2026h", b"\x1b[?2026l"
 KEYS = {
     "enter": "\r",
     "alt+enter": "\x1b\r",
+    "alt+o": "\x1bo",
+    "alt+up": "\x1b[1;3A",
     "tab": "\t",
     "shift+tab": "\x1b[Z",
     "esc": "\x1b",
@@ -41,7 +45,26 @@ KEYS = {
 
 
 class _WholeScreen(pyte.HistoryScreen):
-    """pyte leaves a row as it was where an empty one comes in its place; here none is missing."""
+    """pyte leaves a row as it was where an empty one comes in its place; here none is missing.
+
+    Where it becomes lower it does as terminals do: empty rows below the cursor go first, then those at the
+    top, into what scrolled off, and the cursor stays with its text.
+    """
+
+    def resize(self, lines: int | None = None, columns: int | None = None) -> None:
+        lines = lines or self.lines
+        if lines < self.lines:
+            last = max(row for row, text in enumerate(self.display) if text.strip() or row <= self.cursor.y)
+            pushed = max(last + 1 - lines, 0)
+            place = self.cursor.y
+            self.cursor.y = self.lines - 1
+            for _ in range(pushed):
+                self.index()
+            self.cursor.y = place - pushed
+            for row in range(lines, self.lines):
+                self.buffer.pop(row, None)
+            self.lines = lines
+        super().resize(lines, columns)
 
     def insert_lines(self, count: int | None = None) -> None:
         self._touch()
@@ -56,12 +79,49 @@ class _WholeScreen(pyte.HistoryScreen):
             self.buffer[row]
 
 
+class _Line:
+    """A connection on which everything takes `latency_s`, in order; with none it is there at once."""
+
+    def __init__(self, latency_s: float, arrive: Callable[[bytes], None]) -> None:
+        self._latency_s, self._arrive = latency_s, arrive
+        self._under_way: queue.SimpleQueue[tuple[float, bytes] | None] = queue.SimpleQueue()
+        self._carrier = threading.Thread(target=self._carry, daemon=True)
+        self._carrier.start()
+
+    def send(self, data: bytes) -> None:
+        self._under_way.put((time.monotonic() + self._latency_s, data))
+
+    def close(self) -> None:
+        """Let all arrive that is under way."""
+        self._under_way.put(None)
+        self._carrier.join(HANG_S)
+
+    def _carry(self) -> None:
+        while (sent := self._under_way.get()) is not None:
+            time.sleep(max(sent[0] - time.monotonic(), 0))
+            self._arrive(sent[1])
+
+
 class Screen:
-    """A terminal of `columns` by `rows` with the command on it. `sent` are all bytes that it wrote."""
+    """A terminal of `columns` by `rows` with the command on it. `sent` are all bytes that it wrote.
+
+    `prepare` is called in its process before it begins. With `latency_s` the terminal is far away: so long
+    everything takes that goes there or comes from there. `answers` is what it says once it is asked for its
+    attributes.
+    """
 
     def __init__(
-        self, cli: Cli, *args: str, columns: int, rows: int, env: Mapping[str, str] | None = None
+        self,
+        cli: Cli,
+        *args: str,
+        columns: int,
+        rows: int,
+        env: Mapping[str, str] | None = None,
+        prepare: Callable[[], object] = lambda: None,
+        latency_s: float = 0.0,
+        answers: bytes = b"",
     ) -> None:
+        self._answers = answers
         self.columns, self.rows = columns, rows
         self._emulator = _WholeScreen(columns, rows, history=100_000, ratio=0.5)
         self._stream = pyte.ByteStream(self._emulator)
@@ -71,6 +131,7 @@ class Screen:
         self.sent = bytearray()
         self._open_frame = b""
         self._ours, theirs = os.openpty()
+        self._end, self._ends = os.pipe()  # a reader that is blocked would keep the terminal open
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.modes_before = termios.tcgetattr(theirs)
         self._theirs = theirs
@@ -81,8 +142,10 @@ class Screen:
             stdout=theirs,
             stderr=theirs,
             start_new_session=True,
-            preexec_fn=_take_terminal,
+            preexec_fn=lambda: (_take_terminal(), prepare()),
         )
+        self._there = _Line(latency_s, self._show) if latency_s else None
+        self._back = _Line(latency_s, self._typed) if latency_s else None
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -90,15 +153,30 @@ class Screen:
         while True:
             self._reads.wait()
             try:
-                select.select([self._ours], [], [])
-                with self._lock:  # what is read stands on the screen before anybody looks
+                if self._end in select.select([self._ours, self._end], [], [])[0]:
+                    return
+                if self._there is not None:
                     data = os.read(self._ours, 1 << 16)
-                    self.sent += data
-                    self._feed(data)
+                    self._there.send(data)
+                else:
+                    with self._lock:  # what is read stands on the screen before anybody looks
+                        data = os.read(self._ours, 1 << 16)
+                        self._put(data)
             except (OSError, ValueError):
                 return
             if not data:
                 return
+
+    def _show(self, data: bytes) -> None:
+        with self._lock:
+            self._put(data)
+
+    def _put(self, data: bytes) -> None:
+        self.sent += data
+        self._feed(data)
+        if self._answers and b"\x1b[c" in self.sent:
+            answers, self._answers = self._answers, b""
+            self._send(answers)
 
     def _feed(self, data: bytes) -> None:
         """Show `data`, but for a synchronised frame that is not whole: nobody sees a half of one."""
@@ -148,7 +226,15 @@ class Screen:
 
     def type(self, text: str) -> None:
         """Type it."""
-        data = text.encode()
+        self._send(text.encode())
+
+    def _send(self, data: bytes) -> None:
+        if self._back is not None:
+            self._back.send(data)
+        else:
+            self._typed(data)
+
+    def _typed(self, data: bytes) -> None:
         while data:
             data = data[os.write(self._ours, data) :]
 
@@ -179,6 +265,9 @@ class Screen:
     def ended(self) -> int:
         """Wait for the end, and until all that was written is on the screen; the exit code."""
         code = self.process.wait(SCREEN_S)
+        if self._there is not None:
+            self._there.close()
+            self._there = None
         while select.select([self._ours], [], [], 0)[0]:
             time.sleep(LOOK_S)
         with self._lock:
@@ -191,15 +280,25 @@ class Screen:
         """The modes of the terminal, as `termios` has them."""
         return list(termios.tcgetattr(self._theirs))
 
+    def hang_up(self) -> None:
+        """Close the terminal, as a window is closed or a connection breaks; the command may live on."""
+        if self._ends < 0:
+            return
+        self.release()
+        os.close(self._ends)
+        self._ends = -1
+        self._reader.join(HANG_S)
+        for line in filter(None, (self._there, self._back)):
+            line.close()
+        for descriptor in (self._ours, self._theirs, self._end):
+            os.close(descriptor)
+
     def close(self) -> None:
         """End the command, and close the terminal."""
-        self.release()
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(HANG_S)
-        os.close(self._theirs)
-        self._reader.join(HANG_S)
-        os.close(self._ours)
+        self.hang_up()
 
 
 def _take_terminal() -> None:
@@ -209,10 +308,15 @@ def _take_terminal() -> None:
 
 @contextmanager
 def on_screen(
-    cli: Cli, *args: str, columns: int = 80, rows: int = 24, env: Mapping[str, str] | None = None
+    cli: Cli,
+    *args: str,
+    columns: int = 80,
+    rows: int = 24,
+    env: Mapping[str, str] | None = None,
+    **options: Any,
 ) -> Iterator[Screen]:
-    """The command on a terminal of this size."""
-    screen = Screen(cli, *args, columns=columns, rows=rows, env=env)
+    """The command on a terminal of this size; `options` are those of `Screen`."""
+    screen = Screen(cli, *args, columns=columns, rows=rows, env=env, **options)
     try:
         yield screen
     except subprocess.SubprocessError as error:

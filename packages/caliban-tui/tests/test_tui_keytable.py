@@ -85,3 +85,9 @@ def test_the_table_itself_has_no_conflicts_and_its_keys_have_names() -> None:
     assert key_shown("a-up") == "Alt+Up"
     assert key_shown("c-_") == "Ctrl+_"
     assert key_shown("s-tab") == "Shift+Tab"
+    assert [key_shown(name) for name in ("c-c", "c-s", "a-a", "c-pagedown")] == [
+        "Ctrl+C",
+        "Ctrl+S",
+        "Alt+A",
+        "Ctrl+PgDn",
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,8 @@ from caliban_tui.line import StyledText
 from caliban_tui.paint.ascii import ALIKE, ascii_text
 from caliban_tui.paint.sgr import encode_line
 from caliban_tui.terminal.caps import TerminalCaps
-from caliban_tui.theme.colour import Rgb, colour, contrast, nearest, of_index
-from caliban_tui.theme.palettes import PALETTES
+from caliban_tui.theme.colour import ColourDepth, Rgb, colour, contrast, nearest, of_index
+from caliban_tui.theme.palettes import PALETTES, palette
 from caliban_tui.theme.theme import DARK, ROLES, Theme
 from caliban_tui.theme.themes import (
     ATTRIBUTES,
@@ -45,18 +46,40 @@ def rgb(text: str) -> Rgb:
     return value
 
 
+def shown(text: str, depth: ColourDepth) -> Rgb:
+    """What a terminal of so many colours shows, with xterm's own."""
+    value = colour(text)
+    assert value is not None
+    if isinstance(value, Rgb):
+        return value if depth == "true" else of_index(nearest(value))
+    return of_index(value)
+
+
+@pytest.mark.parametrize("depth", ["true", "256", "16"])
 @pytest.mark.parametrize("name", GROUNDS)
-def test_every_colour_can_be_read(name: str) -> None:
+def test_every_colour_can_be_read(name: str, depth: ColourDepth) -> None:
     faint = {}
-    for role, words in PALETTES[name].items():
+    grounds = GROUNDS[name][:1] if depth == "16" else GROUNDS[name]
+    for role, words in palette(name, depth).items():
         front, _, back = words.partition(" on ")
         inks = [word for word in front.split() if word not in ATTRIBUTES]
         for ink in inks:
-            for ground in [back] if back else GROUNDS[name]:
-                ratio = contrast(rgb(ink), rgb(ground))
-                if ratio < TEXT_CONTRAST:
+            for ground in [shown(back, depth)] if back else map(rgb, grounds):
+                ratio = contrast(shown(ink, depth), ground)
+                if "reverse" not in front and ratio < TEXT_CONTRAST:
                     faint[f"{role} {ink} on {ground}"] = round(ratio, 2)
     assert faint == {}
+
+
+@pytest.mark.parametrize("depth", ["true", "256", "16"])
+@pytest.mark.parametrize("name", PALETTES)
+def test_roles_that_have_a_colour_have_one_on_every_terminal_and_tell_things_apart(
+    name: str, depth: ColourDepth
+) -> None:
+    theme = choose_theme(name, TerminalKind(depth=depth))
+    assert set(theme.roles) >= set(PALETTES["terminal"])
+    for one, other in (("added", "removed"), ("success", "error"), ("added_part", "removed_part")):
+        assert theme.sgr(one) != theme.sgr(other)
 
 
 def test_the_contrast_is_that_of_wcag() -> None:
@@ -65,9 +88,11 @@ def test_the_contrast_is_that_of_wcag() -> None:
 
 
 def test_a_role_that_tells_two_things_apart_differs_by_more_than_red_and_green() -> None:
-    for name in ("dark-daltonized", "light-daltonized"):
+    depths: tuple[ColourDepth, ...] = ("true", "16")
+    for name, depth in product(("dark-daltonized", "light-daltonized"), depths):
         for one, other in (("added", "removed"), ("success", "error")):
-            blue, red = (rgb(PALETTES[name][role].replace("bold ", "")).blue for role in (one, other))
+            words = (palette(name, depth)[role].replace("bold ", "") for role in (one, other))
+            blue, red = (shown(word, depth).blue for word in words)
             assert blue - red > 100
 
 
@@ -119,7 +144,7 @@ def test_marks_are_unicode_where_the_locale_is(env: dict[str, str], unicode: boo
 
 @pytest.mark.parametrize(
     ("depth", "sgr"),
-    [("true", "1;38;2;127;213;232"), ("256", "1;38;5;116"), ("16", "1;37"), ("none", "1")],
+    [("true", "1;38;2;127;213;232"), ("256", "1;38;5;116"), ("16", "1;36"), ("none", "1")],
 )
 def test_a_colour_on_terminals_of_all_kinds(depth: str, sgr: str) -> None:
     kind = TerminalKind(depth=depth)  # type: ignore[arg-type]

@@ -132,6 +132,12 @@ class Appearance:
         self._stage.changed()
         return True
 
+    def follow(self) -> None:
+        """Show the end of the transcript, and what comes."""
+        end = getattr(self._stage.painter, "end", None)
+        if end is not None:
+            end()
+
     @property
     def theme(self) -> Theme:
         """The colours of now."""

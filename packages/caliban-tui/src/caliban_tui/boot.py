@@ -18,11 +18,11 @@ MARK = "> "
 BELOW = b"\x1b8\r\n\x1b[J\x1b[?2004l\x1b[m"
 """From the draft to the row below it, which is emptied; pastes come as they are again."""
 
-ABOVE = b"\x1b8\r\x1b[1A\x1b[J"
-"""From the draft to where the first frame begins, all of it taken away."""
+ABOVE = b"\x1b8\r\x1b[J\x1b[1A\x1b[K"
+"""All of the first frame taken away, and to where it begins; no screen is cleared from its first cell."""
 
 ENDING = (1, 2, 15)
-"""SIGHUP, SIGINT and SIGTERM: before anything can be told of them, they end the process."""
+"""SIGHUP, SIGINT and SIGTERM: before anything can be told of them, they end the process, unless ignored."""
 
 SIGNALLED = 128
 ASCII = ("ascii", "us-ascii", "ansi_x3.4-1968")
@@ -75,7 +75,7 @@ def first_frame() -> FirstFrame | None:
         return None
     try:
         import termios
-        from _signal import signal  # type: ignore[import-not-found]
+        from _signal import SIG_IGN, getsignal, signal  # type: ignore[import-not-found]
     except ImportError:
         return None
     try:
@@ -88,7 +88,8 @@ def first_frame() -> FirstFrame | None:
         now[6][termios.VMIN], now[6][termios.VTIME] = 1, 0
         frame = FirstFrame(before)
         for number in ENDING:
-            signal(number, frame._end)
+            if getsignal(number) != SIG_IGN:
+                signal(number, frame._end)
         termios.tcsetattr(0, termios.TCSADRAIN, now)
         os.write(1, _drawn())
     except (OSError, ValueError, termios.error):

@@ -280,7 +280,7 @@ class TerminalDriver:
         """See `TalkScreen`."""
         if not lines:
             return
-        texts = [*(line.text for line in lines), *filter(None, (self._editor.text,))]
+        texts = [*(line.shown or line.text for line in lines), *filter(None, (self._editor.text,))]
         self._editor.set_text("\n".join(texts))
         self._stage.changed()
 
@@ -379,7 +379,8 @@ class TerminalDriver:
             self._open_view("transcript")
 
     def _page_down(self) -> None:
-        self._appearance.scroll(1)
+        if not self._appearance.scroll(1):
+            self._open_view("transcript")
 
     def _take_back(self) -> None:
         """Put what was queued last back into the draft."""
@@ -390,6 +391,7 @@ class TerminalDriver:
     def _send(self, text: str, *, steers: bool, shown: str = "") -> None:
         if self._waits is not None:
             self._waits.set()
+        self._appearance.follow()
         if self._talk is not None:
             self._talk.send(text, steers=steers, shown=shown)
         elif text.strip():

@@ -109,11 +109,6 @@ class Talk:
         """Whether something is under way that can be interrupted."""
         return self._in_prompt or self._work is not None
 
-    @property
-    def takes_steering(self) -> bool:
-        """Whether a prompt is at work, which can be told something."""
-        return self._in_prompt
-
     async def run(self) -> SwitchSession | None:
         """Answer what is typed until another session is wanted; `None` where the person leaves."""
         self.host.prompt_ended()
@@ -159,7 +154,7 @@ class Talk:
         if self.is_at_work and self._runs_beside(text):
             self._tasks.start_soon(self._guarded, partial(self._beside, text))
         elif steers and self._in_prompt and not text.startswith(("/", "!")) and not is_note(text):
-            self._tasks.start_soon(self._guarded, partial(self._steer, text))
+            self._tasks.start_soon(self._guarded, partial(self._steer, text, shown))
         else:
             self._lines.put(WaitingLine(text=text, shown=shown))
 
@@ -175,11 +170,11 @@ class Talk:
         if called is not None:
             await self._command(text, *called, place_is_running=True)
 
-    async def _steer(self, text: str) -> None:
+    async def _steer(self, text: str, shown: str) -> None:
         """Tell the run at work; too late for it, it is a prompt."""
-        message = await self.host.message(text)
+        message = await self._made(WaitingLine(text=text, shown=shown))
         if not self._in_prompt:
-            self._lines.put(WaitingLine(text=text, message=message))
+            self._lines.put(WaitingLine(text=text, message=message, shown=shown))
             return
         self.steered.append(message.text)
         self.host.session.steer(message)
@@ -325,7 +320,7 @@ class Talk:
         self._show(NoticeBlock(level="info", text=words))
 
     async def _prompt(self, line: WaitingLine) -> None:
-        message = line.message or await self.host.message(line.text)
+        message = line.message or await self._made(line)
         self._show(PromptBlock(text=line.shown or line.text, attached=attached_to(message)))
         self.last_prompt = line.text
         now = time.monotonic()
@@ -348,6 +343,14 @@ class Talk:
 
             self._show(end_block(result, time.monotonic() - now, result_advice(result) or ""))
         self._screen.ended(result)
+
+    async def _made(self, line: WaitingLine) -> Message:
+        """The prompt that a line makes; where it makes none, the line is a draft again. Raises likewise."""
+        try:
+            return await self.host.message(line.text)
+        except CalibanError:
+            self._screen.give_back((line,))
+            raise
 
     async def _prepare(self, after_s: float) -> None:
         """Load what draws a reply, once: in an idle moment, or while the model thinks about a prompt."""

@@ -151,6 +151,16 @@ def kept_image(data: bytes, suffix: str, folder: Path) -> Path:
     return path
 
 
+def copied_image(image: str, folder: Path) -> Path:
+    """Copy an image of anywhere into a private folder; where it is. Raises `CalibanError`."""
+    path = Path(image).expanduser()
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ClipboardFailed(f"{path.name} cannot be read: {error.strerror}") from error
+    return kept_image(data, path.suffix.lower(), folder)
+
+
 def dropped_image(text: str) -> str | None:
     """The path of an image that was dropped on the terminal, which types it as a shell would want it."""
     line = text.strip()

@@ -58,6 +58,7 @@ class Drafting:
                 programs=self._programs,
                 given_over=screen.given_over,
                 image_folder=self._image_folder,
+                workspace=lambda: None if self._help is None else self._help.workspace,
             ),
             options=options,
         )

@@ -247,7 +247,7 @@ class LineEditor:
             return True
         if stroke.name == PASTE:
             self._vim.take(stroke)
-            insert_pasted(self.insert, stroke.text)
+            insert_pasted(self, self._ports, stroke.text)
             return True
         keys = (*self._chord, stroke.name)
         contexts = self._contexts()

@@ -41,7 +41,8 @@ class EditorPorts(Struct, frozen=True, kw_only=True):
 
     `answer` is given each answer and report of the terminal, `say` words for a moment. `suggesters` fill the
     menu, `jobs` run beside the editor. `programs` gives what runs others, `given_over` leaves the terminal to
-    them for the length of a block. Images that are pasted go below `image_folder`.
+    them for the length of a block. Images that are pasted go below `image_folder`, as do those of outside the
+    `workspace` that are dropped.
     """
 
     answer: Callable[[bytes], None] = lambda data: None
@@ -51,6 +52,7 @@ class EditorPorts(Struct, frozen=True, kw_only=True):
     programs: Callable[[], TerminalPrograms | None] = lambda: None
     given_over: Callable[[], AbstractContextManager[None]] = nullcontext
     image_folder: Callable[[], Path | None] = lambda: None
+    workspace: Callable[[], Path | None] = lambda: None
 
 
 class DraftHelp(Struct, frozen=True, kw_only=True):
@@ -64,6 +66,7 @@ class DraftHelp(Struct, frozen=True, kw_only=True):
     resources: Callable[[], Awaitable[Sequence[str]]]
     history: PromptHistory
     image_folder: Path
+    workspace: Path
 
 
 class EditorOptions(Struct, frozen=True, kw_only=True):

@@ -35,9 +35,8 @@ NAMED: Final = frozenset(
     )
 )
 CTRL_CHARACTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789\\]^_@")
-SHOWN: Final[Mapping[str, str]] = MappingProxyType(
-    {"escape": "Esc", "pageup": "PgUp", "pagedown": "PgDn", "s": "Shift", "c": "Ctrl", "a": "Alt"}
-)
+SHOWN: Final[Mapping[str, str]] = MappingProxyType({"escape": "Esc", "pageup": "PgUp", "pagedown": "PgDn"})
+HELD: Final[Mapping[str, str]] = MappingProxyType({"s": "Shift", "c": "Ctrl", "a": "Alt"})
 
 
 def own_rows(keys: Mapping[str, Sequence[str]], rows: Iterable[KeyRow] = KEYS) -> tuple[KeyRow, ...]:
@@ -135,9 +134,8 @@ def key_shown(name: str) -> str:
     """A key as a person reads it: `Ctrl+R`."""
     if len(name) == 1:
         return name
-    parts = _dashed(name)
-    shown = [SHOWN.get(part, part.capitalize()) for part in parts]
-    return "+".join(shown)
+    *held, key = _dashed(name)
+    return "+".join([*(HELD.get(part, part) for part in held), SHOWN.get(key, key.capitalize())])
 
 
 def keys_shown(names: Sequence[str]) -> str:

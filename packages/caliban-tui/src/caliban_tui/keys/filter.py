@@ -267,6 +267,7 @@ def sequence_names() -> Mapping[str, str]:
         else:
             names[sequence] = pressed[0]
     names["\x1b"] = "escape"
+    names["\x1bOM"] = "s-enter"  # Konsole's; the keypad sends it only where somebody asks for its own codes
     return MappingProxyType(names)
 
 

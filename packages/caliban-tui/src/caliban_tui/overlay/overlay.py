@@ -10,12 +10,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban_commands.answer import AnswerPart, CommandEffect
+from caliban_tui.clean import neutral
 from caliban_tui.line import ScreenLine, plain, text_of
 from caliban_tui.question.visible import broken
-from caliban_tui.render.blocks import block_lines, prose_lines
+from caliban_tui.render.blocks import block_lines
 from caliban_tui.screen import ScreenSize
 from caliban_tui.transcript.blocks import AnswerBlock
-from caliban_tui.width import cut, line_cells
+from caliban_tui.width import cut, line_cells, wrap
 
 
 class Overlay(Protocol):
@@ -141,7 +142,7 @@ class TextOverlay(Struct, frozen=True, kw_only=True):
 
     def lines(self, size: ScreenSize) -> tuple[ScreenLine, ...]:
         """See `Overlay`."""
-        rows, page = prose_lines(self.text, size.columns), page_of(size)
+        rows, page = self._rows(size.columns), page_of(size)
         top = min(self.top, max(len(rows) - page, 0))
         footer = f"↑↓ PgUp PgDn · q closes{place_of(top, page, len(rows))}"
         return framed(self.title, rows[top : top + page], footer, size)
@@ -151,8 +152,13 @@ class TextOverlay(Struct, frozen=True, kw_only=True):
         name = key_name(name)
         if name in CLOSING or name in ("q", "enter"):
             return Close()
-        top = scrolled(self.top, name, page_of(size), len(prose_lines(self.text, size.columns)))
+        top = scrolled(self.top, name, page_of(size), len(self._rows(size.columns)))
         return Stay(self if top is None else replace(self, top=top))
+
+    def _rows(self, columns: int) -> tuple[ScreenLine, ...]:
+        """The text broken at words; blanks within it stay, for they make columns."""
+        lines = neutral(self.text).split("\n")
+        return tuple(plain(row) for line in lines for row in wrap(line, columns))
 
 
 class PartsOverlay(Struct, frozen=True, kw_only=True):

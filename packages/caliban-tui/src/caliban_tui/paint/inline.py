@@ -60,8 +60,7 @@ class InlinePainter:
         else:
             same = _same(self._lines, target, size) if is_kept else 0
             if not is_kept:
-                pen.to(0, 0)
-                pen.send("\x1b[J")  # rows that the terminal has wrapped would stay joined to the next ones
+                self._wipe(pen, size.rows)  # rows that it has wrapped would stay joined to the next ones
             self._pour(pen, done, lines, same)
         pen.to(caret.row if caret is not None else len(lines) - 1, caret.column if caret is not None else 0)
         self._lines, self._caret, self._size, self._is_whole = lines, caret, size, True
@@ -76,8 +75,7 @@ class InlinePainter:
     def leave(self) -> bytes:
         """See `Painter`."""
         pen = Pen(self._row, self._size.columns, self.theme)
-        pen.to(0, 0)
-        pen.send("\x1b[J")
+        self._wipe(pen, self._size.rows)
         if self._is_hidden:
             pen.send(SHOW)
         self._lines, self._caret, self._row, self._is_whole, self._is_hidden = (), None, 0, False, False
@@ -96,6 +94,21 @@ class InlinePainter:
                 pen.send("\x1b[J")
             pen.put(lines[number])
         pen.row = len(lines) - 1
+
+    def _wipe(self, pen: Pen, rows: int) -> None:
+        """Erase the live region, and go to its top.
+
+        To erase all from the first cell of a screen on is to clear it, and some keep what they showed then in
+        their scrollback.
+        """
+        pen.to(0, 0)
+        if min(len(self._lines), rows) > 1:
+            pen.to(1, 0)
+            pen.send("\x1b[J")
+            pen.to(0, 0)
+            pen.send("\x1b[K")
+        else:
+            pen.send("\x1b[J")
 
     def _row_now(self, size: ScreenSize) -> int:
         """In which row of what was drawn the cursor is, now that the screen may have another width."""

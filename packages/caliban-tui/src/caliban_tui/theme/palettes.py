@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from caliban_tui.theme.colour import ColourDepth
+
 _SHAPES: Final = MappingProxyType(
     {
         "bold": "bold",
@@ -173,3 +175,73 @@ PALETTES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
     }
 )
 """`terminal` has the sixteen colours that a person gave it; daltonized ones tell by blue and orange."""
+
+_DARK_16: Final = MappingProxyType(
+    {
+        **_TERMINAL,
+        "link": "underline cyan",
+        "removed": "bright-red",
+        "added_part": "black on green",
+        "removed_part": "black on bright-red",
+        "error": "bright-red",
+        "tool": "bold cyan",
+        "agent": "bright-magenta",
+        "danger": "bold bright-red",
+        "syntax_keyword": "bright-magenta",
+        "syntax_name": "cyan",
+        "syntax_error": "bright-red",
+    }
+)
+
+_LIGHT_16: Final = MappingProxyType(
+    {
+        **_TERMINAL,
+        "prompt": "bold blue",
+        "code": "magenta",
+        "added": "blue",
+        "added_part": "bright-white on blue",
+        "removed_part": "bright-white on red",
+        "warning": "bold magenta",
+        "success": "blue",
+        "info": "blue",
+        "match": "bold underline magenta",
+        "mode": "magenta",
+        "working": "blue",
+        "syntax_string": "blue",
+        "syntax_number": "red",
+        "syntax_name": "bright-blue",
+        "syntax_type": "bright-blue",
+    }
+)
+
+_SIXTEEN: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
+    {
+        "dark": _DARK_16,
+        "light": _LIGHT_16,
+        "dark-daltonized": MappingProxyType(
+            {
+                **_DARK_16,
+                "added": "cyan",
+                "removed": "yellow",
+                "added_part": "black on cyan",
+                "removed_part": "black on yellow",
+                "success": "cyan",
+                "error": "bold yellow",
+                "danger": "bold underline yellow",
+                "warning": "bold white",
+                "syntax_string": "cyan",
+                "syntax_error": "underline yellow",
+            }
+        ),
+        "light-daltonized": _LIGHT_16,
+    }
+)
+
+
+def palette(name: str, depth: ColourDepth) -> Mapping[str, str]:
+    """The words of a built-in theme for a terminal of so many colours.
+
+    Of sixteen the nearest one is seldom the right one: half of them cannot be read on black, or on white, and
+    what is added would be as grey as what is removed.
+    """
+    return _SIXTEEN.get(name, PALETTES[name]) if depth == "16" else PALETTES[name]

@@ -12,7 +12,7 @@ from msgspec import Struct
 from caliban_tui.errors import ThemeError
 from caliban_tui.terminal.caps import TerminalCaps
 from caliban_tui.theme.colour import ColourDepth, colour, parameters
-from caliban_tui.theme.palettes import PALETTES
+from caliban_tui.theme.palettes import PALETTES, palette
 from caliban_tui.theme.theme import ROLES, Theme
 
 ATTRIBUTES: Final = ("bold", "dim", "italic", "underline", "reverse", "strike")
@@ -84,7 +84,7 @@ def choose_theme(
         is_dark = background.is_dark if background is not None else kind.is_dark
         name = "dark" if is_dark else "light"
     if name in PALETTES:
-        return compiled(name, PALETTES[name], kind)
+        return compiled(name, palette(name, kind.depth), kind)
     if name and name == Path(name).name:
         for folder in folders:
             for path in (folder / f"{name}.toml", folder / f"{name}.json"):
@@ -131,7 +131,7 @@ def read_theme(path: Path, kind: TerminalKind) -> Theme:
         raise ThemeError(f"the theme {path}: roles has to be a table")
     for role, words in roles.items():
         _check(path, role, words)
-    return compiled(name, {**PALETTES[base], **roles}, kind)
+    return compiled(name, {**palette(base, kind.depth), **roles}, kind)
 
 
 def compiled(name: str, palette: Mapping[str, str], kind: TerminalKind) -> Theme:

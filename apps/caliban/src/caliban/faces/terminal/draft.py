@@ -80,6 +80,7 @@ def draft_help(app: App, session: str) -> DraftHelp:
         resources=lambda: _resources(app),
         history=PromptHistory(file, session=session),
         image_folder=cache_dir() / "pasted",
+        workspace=app.workspace,
     )
 
 

@@ -116,7 +116,7 @@ class AppHost:
                 workspace=app.workspace,
                 permissions=app.permissions,
                 fenced=app.options.workspace.restrict_paths,
-                roots=roots_of(app.settings, app.workspace),
+                roots=(*roots_of(app.settings, app.workspace), self.draft_help.image_folder),
                 report=app.reporter,
                 media=app.media,
                 servers=app.servers,
