@@ -55,6 +55,7 @@ SHOWN = {
     "/tree": "1 session",
     "/rename A good title": "is shown as 'A good title'",
     "/rewind": "say hello",
+    "/diff": "no file is another one",
     "/todos": "the list of tasks is empty",
     "/permissions": "mode: default",
     "/permissions ACCEPTEDITS": "mode: acceptEdits",

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from caliban_common.event import AgentEvent
+from caliban_common.hunks import TextChange
 from caliban_common.tagged import Tagged
 
 
@@ -44,7 +45,20 @@ class ShownChoice(Tagged, frozen=True, kw_only=True, tag="choice"):
     rows: tuple[ChoiceRow, ...]
 
 
-AnswerPart: TypeAlias = ShownText | ShownTable | ShownChoice
+class ShownChange(Tagged, frozen=True, kw_only=True, tag="change"):
+    """What became of one file: `path` as people read it. `note` says what the lines cannot, such as who did it.
+
+    One `is_new` was not there before, one `is_gone` is not there any more.
+    """
+
+    path: str
+    change: TextChange
+    is_new: bool = False
+    is_gone: bool = False
+    note: str = ""
+
+
+AnswerPart: TypeAlias = ShownText | ShownTable | ShownChoice | ShownChange
 
 
 class Quit(Tagged, frozen=True, kw_only=True, tag="quit"):

@@ -104,8 +104,13 @@ APP_COMMANDS: Final = (
         aliases=("bashes",),
         instead="nothing outlives a run without a terminal",
     ),
-    _later(
-        "diff", "show what is different in the working tree", "Session", "!git diff shows it", hidden=True
+    _row(
+        "diff",
+        "show what this session has changed in files, or what it changed since a prompt",
+        "Session",
+        "diff:diff",
+        "[prompt number]",
+        places=EVERYWHERE,
     ),
     _row(
         "model",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
-from caliban_commands.answer import AnswerPart, ShownChoice, ShownTable, ShownText
+from caliban_commands.answer import AnswerPart, ShownChange, ShownChoice, ShownTable, ShownText
 from caliban_tui.clean import neutral
 from caliban_tui.line import ScreenLine, StyledText, plain
 from caliban_tui.markdown.draw import markdown_lines, plain_lines
@@ -128,6 +128,19 @@ def _thought(block: ReasoningBlock, columns: int, look: TranscriptLook) -> Itera
             yield plain(f"  … {len(rows) - THOUGHT_LINES:,} more lines", "dim")
 
 
+def _changed(part: ShownChange, columns: int) -> Iterator[ScreenLine]:
+    """A file that was changed: its name, how many lines came and went, and these."""
+    from caliban_tui.render.diff import change_lines, counts
+
+    word = "new" if part.is_new else "deleted" if part.is_gone else ""
+    about = ", ".join(filter(None, (word, part.note)))
+    yield (
+        StyledText(flat(part.path), "bold"),
+        StyledText(flat(f"  {counts(part.change)}" + (f"  {about}" if about else "")), "dim"),
+    )
+    yield from change_lines(part.change, columns)
+
+
 def _part(part: AnswerPart, columns: int) -> Iterator[ScreenLine]:
     match part:
         case ShownText():
@@ -145,5 +158,7 @@ def _part(part: AnswerPart, columns: int) -> Iterator[ScreenLine]:
                 mark = "›" if choice.is_current else " "
                 detail = f"  {choice.detail}" if choice.detail else ""
                 yield plain(flat(f"{mark} {choice.line}  {choice.label}{detail}"))
+        case ShownChange():
+            yield from _changed(part, columns)
         case _:
             assert_never(part)
