@@ -1,4 +1,4 @@
-"""`/diff` through the real command: what the session changed, by its checkpoints, without and on a terminal."""
+"""`/diff` through the real command: what the session changed, by its checkpoints."""
 
 from __future__ import annotations
 

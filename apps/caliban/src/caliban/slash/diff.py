@@ -41,7 +41,11 @@ async def diff(app: App, context: SlashContext, arguments: str) -> CommandAnswer
         raise BadArguments(f"/diff takes the number of a prompt, not {shown!r}", hint="/rewind lists them")
     if app.board.writer is None and not has_said(context.session):
         raise CommandError("nothing was said yet", hint="caliban -c -p /diff looks at the last session")
-    if app.options.workspace.no_checkpoints or not SUPPORTED or (app.board.writer is None and not _goes_on(app)):
+    if (
+        app.options.workspace.no_checkpoints
+        or not SUPPORTED
+        or (app.board.writer is None and not _goes_on(app))
+    ):
         raise CommandError("this run keeps no checkpoints", hint="!git diff shows what git knows of")
     first = int(arguments) if arguments else None
     parts = await anyio.to_thread.run_sync(_parts, app, context.session.id, first)

@@ -150,6 +150,13 @@ APP_COMMANDS: Final = (
         places=ON_SCREEN,
         instead="--permission-mode plan",
     ),
+    _row(
+        "add-dir",
+        "let tools have a further directory until the session ends, or list those there are",
+        "Permissions",
+        "directories:add_dir",
+        "[path]",
+    ),
     _row("sandbox", "say how the sandbox of commands stands", "Permissions", "permissions:sandbox"),
     _row(
         "trust",
@@ -263,12 +270,6 @@ APP_COMMANDS: Final = (
         "make a long-lived token of a subscription",
         "Model",
         "subscriptions are not signed into by tools of others; a key is kept by caliban login",
-    ),
-    _later(
-        "add-dir",
-        "let tools have a further directory",
-        "Permissions",
-        "directories are given by the setting additional_directories",
     ),
     _later(
         "terminal-setup",

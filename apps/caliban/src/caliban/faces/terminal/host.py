@@ -116,7 +116,7 @@ class AppHost:
                 workspace=app.workspace,
                 permissions=app.permissions,
                 fenced=app.options.workspace.restrict_paths,
-                roots=roots_of(app.settings, app.workspace),
+                roots=roots_of(app.live.now, app.workspace),
                 report=app.reporter,
                 media=app.media,
                 servers=app.servers,
