@@ -1,4 +1,4 @@
-"""`/add-dir` through the real command: fence, rules, sandbox, checkpoints and `@` take a directory for the session."""
+"""`/add-dir` through the real command: a directory for the session, in everything that has one."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class ShownChoice(Tagged, frozen=True, kw_only=True, tag="choice"):
 
 
 class ShownChange(Tagged, frozen=True, kw_only=True, tag="change"):
-    """What became of one file: `path` as people read it. `note` says what the lines cannot, such as who did it.
+    """What became of one file: `path` as people read it. `note` says what the lines cannot.
 
     One `is_new` was not there before, one `is_gone` is not there any more.
     """
@@ -98,20 +98,22 @@ class RepeatPrompt(Tagged, frozen=True, kw_only=True, tag="repeat_prompt"):
 class OpenView(Tagged, frozen=True, kw_only=True, tag="open_view"):
     """Show one of the face's own views in the place of the parts: these are for a face without it."""
 
-    view: Literal["transcript", "rewind", "sessions", "tree", "help", "context", "permissions", "tasks"]
+    view: Literal[
+        "transcript", "rewind", "sessions", "tree", "help", "context", "permissions", "tasks", "terminal"
+    ]
     argument: str = ""
 
 
 class UseScreen(Tagged, frozen=True, kw_only=True, tag="use_screen"):
     """Change how the screen is used: its painter, its theme, its line editor; empty leaves as it is.
 
-    `other` is the other one of two: inline and full, emacs and vim.
+    `other` is the other one of two: inline and full, emacs and vim, brief and as the settings say.
     """
 
     painter: Literal["", "other", "inline", "full", "linear"] = ""
     theme: str = ""
     editor: Literal["", "other", "emacs", "vim"] = ""
-    detail: Literal["", "brief", "normal", "full"] = ""
+    detail: Literal["", "other", "brief", "normal", "full"] = ""
 
 
 class CopyText(Tagged, frozen=True, kw_only=True, tag="copy_text"):

@@ -43,7 +43,8 @@ class ToolOptions(Struct, frozen=True, kw_only=True):
     gets a value that `masker` knows. Without a `board` the tools that change the session are left out;
     without an `asker` questions are declined. Commands in the background live in `tasks`; without it there
     are none, and `announce` is given, with the first of them, what tells of those that ended unseen, in lines
-    that come once. `show_fence` is given the fence with the first call that needs it. `web` makes a client for each page, `search` says who searches. `media` says what the
+    that come once. `show_fence` is given the fence with the first call that needs
+    it. `web` makes a client for each page, `search` says who searches. `media` says what the
     model takes of images and PDFs at the moment. `topics` keeps notes for later sessions; `powershell`
     is where that program is, on Windows, and without it there is no such tool. `permits` judges
     what a call leads to, such as a redirect, as if it were a call of its own. `runs_outside` says whether a

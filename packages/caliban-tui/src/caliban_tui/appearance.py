@@ -115,8 +115,17 @@ class Appearance:
         if wanted.editor:
             self._use_vim(not self._is_vim if wanted.editor == "other" else wanted.editor == "vim")
             self._say("vim keys" if self._is_vim else "emacs keys")
-        if wanted.detail:
+        if wanted.detail == "other":
+            before: DetailLevel = "normal" if self.options.detail == "brief" else self.options.detail
+            self._show(before if self.look.detail == "brief" else "brief")
+        elif wanted.detail:
             self._show(wanted.detail)
+
+    def setup(self) -> str:
+        """What the terminal can, and what to set in it, as Markdown."""
+        from caliban_tui.terminal.setup import setup_text
+
+        return setup_text(self._env, self._caps, self.look.images)
 
     def next_detail(self) -> None:
         """Show more of what tools say, or least again."""

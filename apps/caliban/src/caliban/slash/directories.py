@@ -26,7 +26,7 @@ async def add_dir(app: App, context: SlashContext, arguments: str) -> CommandAns
         text = text[1:-1]
     path = give_directory(app, text)
     return CommandAnswer.of(
-        f"{one_line(str(path), max_chars=400)} is a working directory until this session ends: rules, sandbox "
-        "and @ take it for one. Instructions, skills and settings in it are not read; the setting "
+        f"{one_line(str(path), max_chars=400)} is a working directory until this session ends: rules, "
+        "sandbox and @ take it for one. Instructions, skills and settings in it are not read; the setting "
         "additional_directories gives one to every session"
     )

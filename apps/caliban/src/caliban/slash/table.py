@@ -265,19 +265,27 @@ APP_COMMANDS: Final = (
         aliases=("keys",),
         instead="the setting tui.keys",
     ),
+    _row(
+        "focus",
+        "show the conversation alone, with tools in a line each, or all as before",
+        "Screen",
+        "screen:focus",
+        places=ON_SCREEN,
+        instead="the setting tui.detail",
+    ),
+    _row(
+        "terminal-setup",
+        "say what the terminal can, and what to set for Shift+Enter",
+        "Screen",
+        "screen:terminal_setup",
+        places=EVERYWHERE,
+    ),
     _later(
         "setup-token",
         "make a long-lived token of a subscription",
         "Model",
-        "subscriptions are not signed into by tools of others; a key is kept by caliban login",
+        "only a vendor's own program makes such a token; caliban login keeps a key, which is what runs take",
     ),
-    _later(
-        "terminal-setup",
-        "prepare a terminal for Shift+Enter",
-        "Screen",
-        "Alt+Enter, Ctrl+J and a backslash at the end of a line begin a new line in every terminal",
-    ),
-    _later("focus", "show the conversation alone", "Screen", "Ctrl+O shows all of it", hidden=True),
 )
 """Those of the guide, and what its terminal needs beside them."""
 

@@ -120,8 +120,8 @@ class OverlayWindow:
                 screen.show(NoticeBlock(level="warning", text=words))
             case "rewind":
                 self._load(lambda: rewind_picker(host.views))
-            case "context":
-                self._put(PartsOverlay(title="Context", parts=parts))
+            case "context" | "terminal":
+                self._put(PartsOverlay(title=effect.view.capitalize(), parts=parts))
             case _:
                 assert_never(effect.view)
 
