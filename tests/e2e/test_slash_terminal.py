@@ -27,7 +27,7 @@ def test_what_the_terminal_answered_is_told_and_nothing_is_written(cli: Cli) -> 
         command(screen, "/terminal-setup", "Nothing needs to be set: Shift+Enter begins a new line.")
         screen.press("ctrl+d")
         assert screen.ended() == 0
-    assert not [path for path in cli.home.rglob("keybindings.json")]
+    assert not list(cli.home.rglob("keybindings.json"))
 
 
 def test_focus_shows_the_conversation_alone_and_then_all_as_before(cli: Cli) -> None:

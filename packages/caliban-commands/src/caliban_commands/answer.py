@@ -80,11 +80,14 @@ class SubmitPrompt(Tagged, frozen=True, kw_only=True, tag="submit_prompt"):
     """Send `text` as a prompt; `shown` is what a person reads in its place.
 
     `references` is the part of it in which `@` names files: what a person typed. Empty, it names none.
+    `model` and `effort` are asked in place of the session's for this prompt alone.
     """
 
     text: str
     shown: str = ""
     references: str = ""
+    model: str = ""
+    effort: str = ""
 
 
 class RepeatPrompt(Tagged, frozen=True, kw_only=True, tag="repeat_prompt"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Final
 
@@ -122,6 +123,12 @@ class AppHost:
                 servers=app.servers,
             ),
         )
+
+    def asked_as(self, model: str, effort: str) -> AbstractAsyncContextManager[None]:
+        """See `TerminalHost`."""
+        from caliban.compose.switch import asked_as
+
+        return asked_as(self._app, self.session, model, effort)
 
     async def shell(self, line: str, progress: Callable[[str], None]) -> ShellBlock:
         """See `TerminalHost`."""
