@@ -64,6 +64,7 @@ class Appearance:
 
     def begin(self) -> None:
         """Ask the terminal what it can."""
+        self._stage.shapes_cursor = bool(queries(self._env))
         self._stage.send(queries(self._env))
 
     def answered(self, data: bytes) -> None:
