@@ -79,7 +79,7 @@ class Appearance:
             self._use_theme(AUTO)
         if caps.synchronised and not before.synchronised and self._painter != "linear":
             self._stage.painter.is_synchronised = True
-        self.look = replace(self.look, images=self._images())
+        self.look = replace(self.look, images=self._images(), cell=self._stage.tty.cell())
 
     def use(self, options: TerminalOptions) -> None:
         """The settings are `options` now."""
@@ -93,6 +93,7 @@ class Appearance:
             detail=options.detail if options.detail != before.detail else self.look.detail,
             wraps_prose=options.wraps,
             images=self._images(),
+            cell=self._stage.tty.cell(),
         )
         self._stage.is_still = options.reduces_motion
         if options.theme != before.theme:
@@ -152,7 +153,8 @@ class Appearance:
         self._say(f"what tools say is shown {WORDS[detail]} from here on")
 
     def _images(self) -> ImageProtocol:
-        answered: ImageProtocol = "kitty" if self._caps.kitty_graphics else ""
+        sixel: ImageProtocol = "sixel" if self._caps.sixel else ""
+        answered: ImageProtocol = "kitty" if self._caps.kitty_graphics else sixel
         return image_protocol(self.options.graphics, self._env, answered)
 
     def _folders(self) -> tuple[Path, ...]:

@@ -73,7 +73,10 @@ class Restored(Struct, frozen=True, kw_only=True):
 
 
 class RuleRow(Struct, frozen=True, kw_only=True):
-    """A rule and where it stands; `file` and `index` find it there. What is `fixed` says why it stays."""
+    """A rule and where it stands; `file` and `index` find it there. What is `fixed` says why it stays.
+
+    `comment` is what it is for.
+    """
 
     action: Action
     pattern: str
@@ -81,6 +84,7 @@ class RuleRow(Struct, frozen=True, kw_only=True):
     file: str = ""
     index: int = 0
     fixed: str = ""
+    comment: str = ""
 
 
 class PermissionsShown(Struct, frozen=True, kw_only=True):

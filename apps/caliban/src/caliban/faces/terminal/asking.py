@@ -66,7 +66,10 @@ class AppDesk:
         keeper = LastingAnswers(app.permissions, app.workspace, app.reporter)
         offered = {RuleWords(pattern, None): pattern for pattern in patterns}
         update = PermissionUpdate(
-            destination=DESTINATIONS[place], rules=tuple(offered), behavior=answer.action
+            destination=DESTINATIONS[place],
+            rules=tuple(offered),
+            behavior=answer.action,
+            comment=answer.comment,
         )
         return await keeper.apply((update,), offered)
 
