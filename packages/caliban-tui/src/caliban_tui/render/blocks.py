@@ -54,7 +54,13 @@ def reply_lines(text: str, columns: int) -> Iterator[ScreenLine]:
     for number, block in enumerate((*blocks, *closed(reply))):
         if number and not block.is_joined:
             yield ()
-        yield from markdown_lines(block.markdown, columns, ordinal=block.ordinal, fence=block.fence)
+        yield from _reply(block, columns)
+
+
+def _reply(block: ReplyBlock, columns: int) -> list[ScreenLine]:
+    return markdown_lines(
+        block.markdown, columns, ordinal=block.ordinal, fence=block.fence, references=block.references
+    )
 
 
 def _lines(block: TranscriptBlock, columns: int, look: TranscriptLook) -> Iterator[ScreenLine]:
@@ -69,7 +75,7 @@ def _lines(block: TranscriptBlock, columns: int, look: TranscriptLook) -> Iterat
             if not block.is_joined:
                 yield ()
             width = columns if look.wraps_prose else UNBROKEN
-            yield from markdown_lines(block.markdown, width, ordinal=block.ordinal, fence=block.fence)
+            yield from _reply(block, width)
         case ReasoningBlock():
             yield from _thought(block, columns, look)
         case CallBlock():
