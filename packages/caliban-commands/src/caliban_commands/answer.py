@@ -98,12 +98,26 @@ class RepeatPrompt(Tagged, frozen=True, kw_only=True, tag="repeat_prompt"):
     text: str = ""
 
 
+ViewName: TypeAlias = Literal[
+    "transcript",
+    "rewind",
+    "sessions",
+    "tree",
+    "help",
+    "context",
+    "permissions",
+    "tasks",
+    "terminal",
+    "servers",
+    "config",
+]
+"""The views that a face may have of its own."""
+
+
 class OpenView(Tagged, frozen=True, kw_only=True, tag="open_view"):
     """Show one of the face's own views in the place of the parts: these are for a face without it."""
 
-    view: Literal[
-        "transcript", "rewind", "sessions", "tree", "help", "context", "permissions", "tasks", "terminal"
-    ]
+    view: ViewName
     argument: str = ""
 
 

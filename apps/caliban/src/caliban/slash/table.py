@@ -178,10 +178,10 @@ APP_COMMANDS: Final = (
     ),
     _row(
         "mcp",
-        "show MCP servers and how they are",
+        "show MCP servers, connect anew, switch one off, log in to one",
         "Extensions",
         "extensions:mcp",
-        "[server]",
+        "[server | login server]",
         places=EVERYWHERE,
         uses=SERVERS,
     ),
@@ -203,7 +203,13 @@ APP_COMMANDS: Final = (
         "extensions:output_style",
         "[name]",
     ),
-    _row("config", "show settings, or set one of your own", "Diagnostics", "config:config", "[key [value]]"),
+    _row(
+        "config",
+        "show and change settings, or set one of your own",
+        "Diagnostics",
+        "config:config",
+        "[key [value]]",
+    ),
     _row(
         "status",
         "say which provider, model and key a run takes",

@@ -136,12 +136,12 @@ class PersonAsker:
     """Puts what a model asks to the person at `desk`. See `Asker`."""
 
     def __init__(self, desk: ApprovalDesk) -> None:
-        self._desk = desk
+        self.desk: ApprovalDesk = desk
 
     async def ask(self, questions: tuple[Question, ...]) -> tuple[str, ...] | None:
         """See `Asker`."""
         fields = tuple(_field(number, question) for number, question in enumerate(questions))
-        answer = await self._desk.ask(FieldsQuestion(title="The model asks", fields=fields))
+        answer = await self.desk.ask(FieldsQuestion(title="The model asks", fields=fields))
         if not isinstance(answer, FieldsAnswer):
             return None
         return tuple(_words(answer.values.get(field.name)) for field in fields)
