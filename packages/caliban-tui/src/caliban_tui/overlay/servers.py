@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
+from types import MappingProxyType
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -15,7 +17,7 @@ from caliban_tui.overlay.picker import PickerKey, PickerOverlay, PickerRow, pick
 from caliban_tui.overlay.views import ServerRow, ViewHost
 from caliban_tui.question.visible import visible
 
-SIGNS = {"connected": "●", "pending": "◐", "needs-auth": "◐"}
+SIGNS: Final = MappingProxyType({"connected": "●", "pending": "◐", "needs-auth": "◐"})
 
 
 def server_list(host: ViewHost, *, note: str = "", before: PickerOverlay | None = None) -> PickerOverlay:

@@ -13,6 +13,7 @@ from caliban_tui.markdown.splitter import OpenReply, closed, fed
 from caliban_tui.markdown.table import table_lines
 from caliban_tui.markdown.words import WordSpan, flat
 from caliban_tui.render.calls import FULL_CHARS, call_lines, task_lines
+from caliban_tui.render.diff import change_lines, counts
 from caliban_tui.render.ends import end_lines
 from caliban_tui.render.look import NORMAL, TranscriptLook
 from caliban_tui.render.todos import todo_lines
@@ -136,8 +137,6 @@ def _thought(block: ReasoningBlock, columns: int, look: TranscriptLook) -> Itera
 
 def _changed(part: ShownChange, columns: int) -> Iterator[ScreenLine]:
     """A file that was changed: its name, how many lines came and went, and these."""
-    from caliban_tui.render.diff import change_lines, counts
-
     word = "new" if part.is_new else "deleted" if part.is_gone else ""
     about = ", ".join(filter(None, (word, part.note)))
     yield (

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
+from caliban.commands.mcp.list import ListedServers, described, whole_row
+from caliban.commands.mcp.login import check_login, log_in, login_port
 from caliban.compose.app import App
 from caliban.compose.servers.browser import open_browser
 from caliban.errors import CommandRefused
@@ -26,8 +28,6 @@ class ServerList:
 
     def rows(self) -> tuple[ServerRow, ...]:
         """Those of the run, then those that are written and not used."""
-        from caliban.commands.mcp.list import ListedServers
-
         return tuple(self._rows(ListedServers(self._app.options)))
 
     async def reconnect(self, name: str) -> str:
@@ -47,9 +47,6 @@ class ServerList:
 
     async def log_in(self, name: str) -> str:
         """Log in by the browser, then connect anew. Raises `CommandRefused`, `LoginFailed`."""
-        from caliban.commands.mcp.list import ListedServers
-        from caliban.commands.mcp.login import check_login, log_in, login_port
-
         inputs = self._app.live.inputs
         if inputs is None:
             raise CommandRefused("nothing is open yet that could log in")
@@ -71,10 +68,7 @@ class ServerList:
             await self._anew(server)
         return one_line(self._app.masker.text(words), max_chars=300)
 
-    def _rows(self, listed: object) -> Iterator[ServerRow]:
-        from caliban.commands.mcp.list import ListedServers, described, whole_row
-
-        assert isinstance(listed, ListedServers)
+    def _rows(self, listed: ListedServers) -> Iterator[ServerRow]:
         run = self._app.servers
         statuses = () if run is None else run.fleet.statuses
         for status in statuses:
