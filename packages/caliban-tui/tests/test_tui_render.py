@@ -160,7 +160,6 @@ def test_pictures_are_drawn_where_the_terminal_can_and_named_elsewhere():
         sent = [encode_line(line, DARK) for line in lines]
         assert any(begins in line and PIXEL in line for line in sent)
     assert lines_of(shot)[1:] == ["  [image: image/png, 1×1, 0 KB]"]
-    assert "sixel is not drawn here" in lines_of(shot, look=TranscriptLook(images="sixel"))[1]
     for data in ("AAAA", PIXEL[:40] + "\x1b]0;x\x07", "", "é" * 50):
         lines = block_lines(
             call("s", images=(ImageBlock.of("image/png", data),)), 80, TranscriptLook(images="kitty")

@@ -59,6 +59,10 @@ class Roots:
     def __init__(self, roots: Sequence[Path]) -> None:
         self.paths: tuple[str, ...] = tuple(os.path.realpath(root) for root in roots)
 
+    def add(self, root: Path) -> None:
+        """From now on `root` is one of them too."""
+        self.paths = tuple(dict.fromkeys((*self.paths, os.path.realpath(root))))
+
     def place(self, path: str) -> Place:
         """The place of an absolute `path` that holds no link. Raises `PlaceRefused`."""
         if "\0" in path or not path.startswith(os.sep) or os.path.normpath(path) != path:

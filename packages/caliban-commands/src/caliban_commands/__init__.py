@@ -3,7 +3,14 @@
 What the app knows (settings, servers, plugins, rules) comes as commands of the app, in the same registry.
 """
 
-from caliban_commands.answer import CommandAnswer, CommandEffect, ShownChoice, ShownTable, ShownText
+from caliban_commands.answer import (
+    CommandAnswer,
+    CommandEffect,
+    ShownChange,
+    ShownChoice,
+    ShownTable,
+    ShownText,
+)
 from caliban_commands.command import SlashCommand, SlashContext
 from caliban_commands.errors import CommandError, UnknownCommand
 from caliban_commands.registry import CommandRegistry
@@ -13,6 +20,7 @@ __all__ = [
     "CommandEffect",
     "CommandError",
     "CommandRegistry",
+    "ShownChange",
     "ShownChoice",
     "ShownTable",
     "ShownText",

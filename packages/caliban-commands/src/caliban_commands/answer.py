@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from caliban_common.event import AgentEvent
+from caliban_common.hunks import TextChange
 from caliban_common.tagged import Tagged
 
 
@@ -44,7 +45,20 @@ class ShownChoice(Tagged, frozen=True, kw_only=True, tag="choice"):
     rows: tuple[ChoiceRow, ...]
 
 
-AnswerPart: TypeAlias = ShownText | ShownTable | ShownChoice
+class ShownChange(Tagged, frozen=True, kw_only=True, tag="change"):
+    """What became of one file: `path` as people read it. `note` says what the lines cannot.
+
+    One `is_new` was not there before, one `is_gone` is not there any more.
+    """
+
+    path: str
+    change: TextChange
+    is_new: bool = False
+    is_gone: bool = False
+    note: str = ""
+
+
+AnswerPart: TypeAlias = ShownText | ShownTable | ShownChoice | ShownChange
 
 
 class Quit(Tagged, frozen=True, kw_only=True, tag="quit"):
@@ -66,11 +80,14 @@ class SubmitPrompt(Tagged, frozen=True, kw_only=True, tag="submit_prompt"):
     """Send `text` as a prompt; `shown` is what a person reads in its place.
 
     `references` is the part of it in which `@` names files: what a person typed. Empty, it names none.
+    `model` and `effort` are asked in place of the session's for this prompt alone.
     """
 
     text: str
     shown: str = ""
     references: str = ""
+    model: str = ""
+    effort: str = ""
 
 
 class RepeatPrompt(Tagged, frozen=True, kw_only=True, tag="repeat_prompt"):
@@ -81,23 +98,39 @@ class RepeatPrompt(Tagged, frozen=True, kw_only=True, tag="repeat_prompt"):
     text: str = ""
 
 
+ViewName: TypeAlias = Literal[
+    "transcript",
+    "rewind",
+    "sessions",
+    "tree",
+    "help",
+    "context",
+    "permissions",
+    "tasks",
+    "terminal",
+    "servers",
+    "config",
+]
+"""The views that a face may have of its own."""
+
+
 class OpenView(Tagged, frozen=True, kw_only=True, tag="open_view"):
     """Show one of the face's own views in the place of the parts: these are for a face without it."""
 
-    view: Literal["transcript", "rewind", "sessions", "tree", "help", "context", "permissions", "tasks"]
+    view: ViewName
     argument: str = ""
 
 
 class UseScreen(Tagged, frozen=True, kw_only=True, tag="use_screen"):
     """Change how the screen is used: its painter, its theme, its line editor; empty leaves as it is.
 
-    `other` is the other one of two: inline and full, emacs and vim.
+    `other` is the other one of two: inline and full, emacs and vim, brief and as the settings say.
     """
 
     painter: Literal["", "other", "inline", "full", "linear"] = ""
     theme: str = ""
     editor: Literal["", "other", "emacs", "vim"] = ""
-    detail: Literal["", "brief", "normal", "full"] = ""
+    detail: Literal["", "other", "brief", "normal", "full"] = ""
 
 
 class CopyText(Tagged, frozen=True, kw_only=True, tag="copy_text"):

@@ -5,7 +5,15 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 
-from caliban_commands.answer import AnswerPart, ChoiceRow, CommandAnswer, ShownChoice, ShownTable, ShownText
+from caliban_commands.answer import (
+    AnswerPart,
+    ChoiceRow,
+    CommandAnswer,
+    ShownChange,
+    ShownChoice,
+    ShownTable,
+    ShownText,
+)
 
 
 def plain_text(answer: CommandAnswer) -> str:
@@ -34,6 +42,25 @@ def _lines(part: AnswerPart) -> Iterator[str]:
             yield part.title
             width = max((cells(row.line) for row in part.rows), default=0)
             yield from (_choice(row, width) for row in part.rows)
+        case ShownChange():
+            yield from _change(part)
+
+
+def _change(part: ShownChange) -> Iterator[str]:
+    """As a unified diff has it."""
+    if part.note:
+        yield f"# {part.path}: {part.note}"
+    if not (part.change.hunks or part.change.left_out):
+        return
+    yield "--- " + ("/dev/null" if part.is_new else f"a/{part.path}")
+    yield "+++ " + ("/dev/null" if part.is_gone else f"b/{part.path}")
+    for hunk in part.change.hunks:
+        old = sum(not line.startswith("+") for line in hunk.lines)
+        new = sum(not line.startswith("-") for line in hunk.lines)
+        yield f"@@ -{hunk.old_start if old else 0},{old} +{hunk.new_start if new else 0},{new} @@"
+        yield from hunk.lines
+    if part.change.left_out:
+        yield f"# {part.path}: {part.change.left_out:,} more lines"
 
 
 def _choice(row: ChoiceRow, width: int) -> str:

@@ -21,12 +21,16 @@ class RuleWords(NamedTuple):
 
 
 class PermissionUpdate(NamedTuple):
-    """A change that an answer asks for: rules of one `behavior` to add, or the `mode` to go to."""
+    """A change that an answer asks for: rules of one `behavior` to add, or the `mode` to go to.
+
+    `comment` says to people what the rules are for.
+    """
 
     destination: Destination
     rules: tuple[RuleWords, ...] = ()
     behavior: Action = "allow"
     mode: PermissionMode | None = None
+    comment: str = ""
 
 
 class Updates(Protocol):

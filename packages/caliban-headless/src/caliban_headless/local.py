@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 
 from msgspec import Struct
 
@@ -17,10 +18,17 @@ class LocalOutput(Struct, frozen=True, kw_only=True):
     events: tuple[AgentEvent, ...] = ()
 
 
+class LocalPrompt(Struct, frozen=True, kw_only=True):
+    """The prompt that a command makes, asked within `asked`; to enter it may raise `CalibanError`."""
+
+    message: Message
+    asked: Callable[[], AbstractAsyncContextManager[None]]
+
+
 class LocalCommand(Struct, frozen=True, kw_only=True):
     """A command that is done here, in its turn: `run` gives what it shows, or the prompt that it makes.
 
     It raises `CalibanError`.
     """
 
-    run: Callable[[], Awaitable[LocalOutput | Message]]
+    run: Callable[[], Awaitable[LocalOutput | LocalPrompt]]

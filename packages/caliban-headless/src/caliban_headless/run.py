@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Protocol, assert_never
 
 import anyio
@@ -18,7 +19,7 @@ from caliban_drive.submission import CANCELLED, Submission
 from caliban_headless import exit_codes
 from caliban_headless.errors import HeadlessError, OutputClosed, OutputFailed
 from caliban_headless.frames import Init
-from caliban_headless.local import LocalCommand
+from caliban_headless.local import LocalCommand, LocalPrompt
 from caliban_headless.notices import LOCAL_OUTPUT, Notices, line, print_notice
 from caliban_headless.output import Output
 from caliban_headless.source import Operation, PromptSource, Resumption
@@ -178,14 +179,22 @@ class Driver:
                 return totals.failed(error.message, hint=error.hint)
         if self._waiting.cancelled_caught:
             return totals.result(CANCELLED)
-        if isinstance(said, Message):
-            return await self._answer(said)
+        if isinstance(said, LocalPrompt):
+            return await self._made(said)
         for event in (*said.events, Warned(subtype=LOCAL_OUTPUT, message=said.text)):
             self._output.write(self._masked(self._encoder.event(event)))
             print_notice(self._masker.text(self._notices.event(event)))
         await self._output.flush()
         totals.text, totals.is_answer = said.text, True
         return totals.result(Stop(kind="end_of_turn"))
+
+    async def _made(self, prompt: LocalPrompt) -> PromptResult:
+        async with AsyncExitStack() as stack:
+            try:
+                await stack.enter_async_context(prompt.asked())
+            except CalibanError as error:
+                return self._owed().failed(error.message, hint=error.hint)
+            return await self._answer(prompt.message)
 
     async def _operate(self, operation: Operation) -> PromptResult:
         """Do what is asked between two prompts; its result says whether that worked."""

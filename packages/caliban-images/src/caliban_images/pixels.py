@@ -53,6 +53,34 @@ def shrink(data: bytes, limits: MediaLimits) -> bytes:
     raise MediaRefused(f"the image cannot be made as small as {limits.max_bytes:,} bytes")
 
 
+def reduced(
+    data: bytes, within: tuple[int, int], colours: int, clear: int
+) -> tuple[tuple[int, int], tuple[tuple[int, int, int], ...], bytes]:
+    """The picture within a size, in so many colours: its size, the colours, a place in them for each pixel.
+
+    `clear` stands for a pixel that is more than half transparent. Raises `MediaRefused`.
+    """
+    image = _opened(data, max(within))
+    try:
+        from PIL.Image import Dither, Quantize, Resampling
+
+        plain = _plain(image)
+        share = min(1.0, within[0] / plain.width, within[1] / plain.height)
+        size = (max(1, int(plain.width * share)), max(1, int(plain.height * share)))
+        scaled = plain if size == plain.size else plain.resize(size, Resampling.BILINEAR)
+        flat = _opaque(scaled).convert("RGB")
+        few = flat.quantize(colours, Quantize.MEDIANCUT, dither=Dither.NONE)
+        numbers, pixels = few.getpalette("RGB") or [], bytes(few.tobytes())
+        if scaled.mode == "RGBA":
+            alpha = scaled.getchannel("A").tobytes()
+            pixels = bytes(pixel if seen > 127 else clear for pixel, seen in zip(pixels, alpha, strict=True))
+    except Exception as error:
+        raise MediaRefused(f"the image cannot be drawn: {type(error).__name__}") from error
+    used = max((pixel for pixel in set(pixels) if pixel != clear), default=-1) + 1
+    palette = tuple((numbers[3 * n], numbers[3 * n + 1], numbers[3 * n + 2]) for n in range(used))
+    return size, palette, pixels
+
+
 def _opened(data: bytes, side: int | None = None) -> Image:
     """The first frame, decoded; a JPEG may be decoded in a smaller size that is still above `side`."""
     import PIL.Image

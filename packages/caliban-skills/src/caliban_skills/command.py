@@ -16,7 +16,7 @@ from caliban_skills.errors import ArgumentRefused, SkillRefused
 from caliban_skills.read import MAX_HINT_CHARS, notes_of, read_tools
 from caliban_skills.skill import MAX_DESCRIPTION_CHARS, Skill, SkillScope
 
-IDLE: Final = ("effort", "context", "agent", "hooks", "disable-model-invocation", "shell")
+IDLE: Final = ("context", "agent", "hooks", "disable-model-invocation", "shell")
 MAX_DEPTH: Final = 4
 """Of folders that commands are in."""
 MAX_LINES: Final = 16
@@ -26,7 +26,7 @@ _PLAIN: Final = r"[\w@%+=:,./ -]*"
 
 
 class CommandFile(Struct, frozen=True, kw_only=True):
-    """A command: `body` is what is sent. `model` is asked in place of the run's.
+    """A command: `body` is what is sent. `model` is asked in place of the run's, with `effort`.
 
     `allowed_tools` narrow which lines of the shell in it may run; they grant nothing.
     """
@@ -38,6 +38,7 @@ class CommandFile(Struct, frozen=True, kw_only=True):
     argument_hint: str = ""
     allowed_tools: tuple[str, ...] = ()
     model: str = ""
+    effort: str = ""
     body: str = ""
     notes: tuple[str, ...] = ()
 
@@ -79,6 +80,7 @@ def read_command(path: Path, data: bytes, scope: SkillScope, name: str) -> Comma
             argument_hint=_hint(fields),
             allowed_tools=read_tools(fields),
             model=fields.text("model", max_chars=200),
+            effort=fields.text("effort", max_chars=40).lower(),
             body=fields.body,
             notes=notes_of(fields, IDLE),
         )

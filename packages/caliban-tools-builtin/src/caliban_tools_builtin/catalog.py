@@ -43,7 +43,8 @@ class ToolOptions(Struct, frozen=True, kw_only=True):
     gets a value that `masker` knows. Without a `board` the tools that change the session are left out;
     without an `asker` questions are declined. Commands in the background live in `tasks`; without it there
     are none, and `announce` is given, with the first of them, what tells of those that ended unseen, in lines
-    that come once. `web` makes a client for each page, `search` says who searches. `media` says what the
+    that come once. `show_fence` is given the fence with the first call that needs
+    it. `web` makes a client for each page, `search` says who searches. `media` says what the
     model takes of images and PDFs at the moment. `topics` keeps notes for later sessions; `powershell`
     is where that program is, on Windows, and without it there is no such tool. `permits` judges
     what a call leads to, such as a redirect, as if it were a call of its own. `runs_outside` says whether a
@@ -65,6 +66,7 @@ class ToolOptions(Struct, frozen=True, kw_only=True):
     tasks: TaskGroup | None = None
     announce: Callable[[Callable[[], tuple[str, ...]]], None] | None = None
     show_shells: Callable[[BackgroundShells], None] | None = None
+    show_fence: Callable[[Fence], None] | None = None
     web: Callable[[], WebClient] | None = None
     search: Callable[[], SearchService] | None = None
     media: Callable[[], MediaLimits] | None = None
@@ -129,7 +131,10 @@ class _Parts:
         from caliban_tools_builtin.fence import Fence
 
         options = self._options
-        return Fence(options.workspace, restrict=options.restrict_paths, extra_roots=options.extra_roots)
+        fence = Fence(options.workspace, restrict=options.restrict_paths, extra_roots=options.extra_roots)
+        if options.show_fence is not None:
+            options.show_fence(fence)
+        return fence
 
     @cached_property
     def ledger(self) -> ReadTracker:

@@ -65,10 +65,16 @@ class Fence:
         self.given: Path = Path(os.path.normpath(workspace.absolute()))
         self.workspace: Path = Path(os.path.realpath(workspace))
         self._roots = (self.workspace, *(Path(os.path.realpath(root)) for root in extra_roots))
-        # The outermost first: of a root inside another one the outer is what no link can be planted above.
-        by_length = sorted(dict.fromkeys(self._roots), key=lambda root: len(root.parts))
-        self._tops = tuple((str(root), root, _identity(root)) for root in by_length)
+        self._tops = _tops(self._roots)
         self._restrict = restrict
+
+    def add_root(self, root: Path) -> None:
+        """From now on what lies in the directory `root` is inside too."""
+        added = Path(os.path.realpath(root))
+        if added not in self._roots:
+            self._roots = (*self._roots, added)
+            known = {top: identity for _, top, identity in self._tops}
+            self._tops = tuple((name, top, known.get(top, found)) for name, top, found in _tops(self._roots))
 
     def admit(self, text: str, judged: JudgedPaths | None = None) -> AdmittedPath:
         """The place that `text` names; it need not exist. Raises `PathRefused`.
@@ -172,6 +178,12 @@ def _windows_fault(text: str) -> str | None:
         if part.strip(".") and part != part.rstrip(". "):
             return f"{text!r} ends a name in a dot or a blank, which Windows strips"
     return None
+
+
+def _tops(roots: Sequence[Path]) -> tuple[tuple[str, Path, Identity | None], ...]:
+    """The outermost first: of a root inside another one the outer is what no link can be planted above."""
+    by_length = sorted(dict.fromkeys(roots), key=lambda root: len(root.parts))
+    return tuple((str(root), root, _identity(root)) for root in by_length)
 
 
 def _identity(root: Path) -> Identity | None:

@@ -64,6 +64,7 @@ class Appearance:
 
     def begin(self) -> None:
         """Ask the terminal what it can."""
+        self._stage.shapes_cursor = bool(queries(self._env))
         self._stage.send(queries(self._env))
 
     def answered(self, data: bytes) -> None:
@@ -78,7 +79,7 @@ class Appearance:
             self._use_theme(AUTO)
         if caps.synchronised and not before.synchronised and self._painter != "linear":
             self._stage.painter.is_synchronised = True
-        self.look = replace(self.look, images=self._images())
+        self.look = replace(self.look, images=self._images(), cell=self._stage.tty.cell())
 
     def use(self, options: TerminalOptions) -> None:
         """The settings are `options` now."""
@@ -92,6 +93,7 @@ class Appearance:
             detail=options.detail if options.detail != before.detail else self.look.detail,
             wraps_prose=options.wraps,
             images=self._images(),
+            cell=self._stage.tty.cell(),
         )
         self._stage.is_still = options.reduces_motion
         if options.theme != before.theme:
@@ -115,8 +117,17 @@ class Appearance:
         if wanted.editor:
             self._use_vim(not self._is_vim if wanted.editor == "other" else wanted.editor == "vim")
             self._say("vim keys" if self._is_vim else "emacs keys")
-        if wanted.detail:
+        if wanted.detail == "other":
+            before: DetailLevel = "normal" if self.options.detail == "brief" else self.options.detail
+            self._show(before if self.look.detail == "brief" else "brief")
+        elif wanted.detail:
             self._show(wanted.detail)
+
+    def setup(self) -> str:
+        """What the terminal can, and what to set in it, as Markdown."""
+        from caliban_tui.terminal.setup import setup_text
+
+        return setup_text(self._env, self._caps, self.look.images)
 
     def next_detail(self) -> None:
         """Show more of what tools say, or least again."""
@@ -148,7 +159,8 @@ class Appearance:
         self._say(f"what tools say is shown {WORDS[detail]} from here on")
 
     def _images(self) -> ImageProtocol:
-        answered: ImageProtocol = "kitty" if self._caps.kitty_graphics else ""
+        sixel: ImageProtocol = "sixel" if self._caps.sixel else ""
+        answered: ImageProtocol = "kitty" if self._caps.kitty_graphics else sixel
         return image_protocol(self.options.graphics, self._env, answered)
 
     def _folders(self) -> tuple[Path, ...]:

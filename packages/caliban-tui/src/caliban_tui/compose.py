@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from msgspec.structs import replace
 
 from caliban_tui.draft.lines import draft_lines
 from caliban_tui.draft.menu import menu_lines
@@ -11,13 +15,17 @@ from caliban_tui.overlay.overlay import Overlay
 from caliban_tui.question.draw import question_view
 from caliban_tui.render.ends import compact
 from caliban_tui.render.live import open_lines, spoken_lines
-from caliban_tui.screen import Caret, ScreenFrame, ScreenSize
+from caliban_tui.screen import Caret, CursorShape, ScreenFrame, ScreenSize
 from caliban_tui.status import status_line
 from caliban_tui.transcript.view import ConversationView
 from caliban_tui.ui import UiState
 from caliban_tui.width import cut
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+CURSORS: Final[Mapping[str, CursorShape]] = MappingProxyType(
+    {"insert": "bar", "normal": "block", "visual": "block", "replace": "underline"}
+)
+"""Of the real cursor, by the mode of vim."""
 
 
 def compose(view: ConversationView, ui: UiState, size: ScreenSize, now_s: float) -> ScreenFrame:
@@ -45,13 +53,14 @@ def compose(view: ConversationView, ui: UiState, size: ScreenSize, now_s: float)
         lines += menu_lines(ui.menu, size.columns, max(size.rows - len(lines) - 3, 3))
     if ui.hint:
         lines.append(cut(plain(ui.hint, "dim"), size.columns))
-    lines.append(status_line(ui.status, size.columns))
+    lines.append(status_line(replace(ui.status, editor=ui.draft.mode.upper()), size.columns))
     caret = Caret(top + caret.row, caret.column)
+    cursor = CURSORS.get(ui.draft.mode, "")
     if asked is not None and asked.caret is not None:
-        caret = Caret(asked_top + asked.caret.row, asked.caret.column)
+        caret, cursor = Caret(asked_top + asked.caret.row, asked.caret.column), ""
     spoken = [*spoken_lines(view), *(asked.lines if asked is not None else ())]
     spoken += [plain(words) for words in _said(ui)]
-    return ScreenFrame(lines=tuple(lines), caret=caret, look=ui.look, spoken=tuple(spoken))
+    return ScreenFrame(lines=tuple(lines), caret=caret, cursor=cursor, look=ui.look, spoken=tuple(spoken))
 
 
 def _said(ui: UiState) -> Iterator[str]:
@@ -61,6 +70,7 @@ def _said(ui: UiState) -> Iterator[str]:
         yield f"chosen: {ui.menu.rows[ui.menu.selected].label}"
     if ui.hint:
         yield ui.hint
+    yield f"vim: {ui.draft.mode}" if ui.draft.mode else ""
     yield f"mode: {ui.status.mode}" if ui.status.mode != "default" else ""
 
 

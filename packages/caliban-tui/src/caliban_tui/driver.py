@@ -247,6 +247,9 @@ class TerminalDriver:
     async def show_effect(self, effect: CommandEffect, parts: tuple[AnswerPart, ...]) -> None:
         """See `TalkScreen`."""
         match effect:
+            case OpenView(view="terminal"):
+                text = ShownText(markdown=self._appearance.setup())
+                self.show(AnswerBlock(line="/terminal-setup", parts=(text,)))
             case OpenView():
                 self._window.open(effect, parts)
             case ClearTranscript():

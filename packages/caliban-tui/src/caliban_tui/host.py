@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from msgspec import Struct
@@ -84,6 +85,13 @@ class TerminalHost(SlashContext, Protocol):
 
     async def message(self, text: str) -> Message:
         """The prompt that `text` makes, with the files that it names. Raises `CalibanError`."""
+        ...
+
+    def asked_as(self, model: str, effort: str) -> AbstractAsyncContextManager[None]:
+        """Ask another model, or with another effort, for the length of a block; empty, either stays.
+
+        Raises `CalibanError` before the block where that is not to be had.
+        """
         ...
 
     async def shell(self, line: str, progress: Callable[[str], None]) -> ShellBlock:

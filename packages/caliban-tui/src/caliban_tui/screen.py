@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
 from caliban_tui.line import ScreenLine
 from caliban_tui.render.look import NORMAL, TranscriptLook
+
+CursorShape: TypeAlias = Literal["", "block", "bar", "underline"]
+"""Empty is as the person's terminal has it."""
 
 
 class ScreenSize(NamedTuple):
@@ -27,12 +30,13 @@ class Caret(NamedTuple):
 class ScreenFrame(Struct, frozen=True, kw_only=True):
     """The live region: lines, each already cut to the width, and the caret; without one it is hidden.
 
-    `look` is how finished blocks are drawn above it. `spoken` are lines that change only when something
-    happens: a question, a hint, a tool at work, the mode. A screen reader is told each when it comes; the
-    other lines, with what moves in them, it is not told.
+    `cursor` is the shape of the real cursor. `look` is how finished blocks are drawn above it. `spoken` are
+    lines that change only when something happens: a question, a hint, a tool at work, the mode. A screen
+    reader is told each when it comes; the other lines, with what moves in them, it is not told.
     """
 
     lines: tuple[ScreenLine, ...]
     caret: Caret | None = None
+    cursor: CursorShape = ""
     look: TranscriptLook = NORMAL
     spoken: tuple[ScreenLine, ...] = ()

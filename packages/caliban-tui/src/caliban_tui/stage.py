@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from types import MappingProxyType
 from typing import Final
 
 import anyio
@@ -13,7 +14,7 @@ import anyio
 from caliban_tui.compose import compose
 from caliban_tui.errors import TerminalGone
 from caliban_tui.paint.painter import Painter
-from caliban_tui.screen import ScreenSize
+from caliban_tui.screen import CursorShape, ScreenSize
 from caliban_tui.terminal.tty import LEAVE_S, Tty
 from caliban_tui.transcript.blocks import CallBlock, TranscriptBlock
 from caliban_tui.transcript.fold import left_open
@@ -24,6 +25,10 @@ FRAME_S: Final = 1 / 30
 TICK_S: Final = 0.25
 STILL_TICK_S: Final = 1.0
 CLEARED: Final = b"\x1b[H\x1b[J"
+SHAPES: Final[Mapping[CursorShape, bytes]] = MappingProxyType(
+    {"": b"\x1b[0 q", "block": b"\x1b[2 q", "bar": b"\x1b[6 q", "underline": b"\x1b[4 q"}
+)
+"""DECSCUSR: none of them blinks; 0 is what the person's terminal has."""
 MAX_BLOCKS: Final = 5_000
 MAX_BLOCK_CHARS: Final = 8_000_000
 """What is kept of a transcript beside the history; what is older stands in the terminal's scrollback."""
@@ -33,7 +38,8 @@ class Stage:
     """The view, the state of the keyboard and the painter of now; `blocks` are the last that finished.
 
     `ui` is asked for at every frame. `gone` is called once when the terminal takes nothing any more.
-    `is_still` says that nothing turns while it is waited for.
+    `is_still` says that nothing turns while it is waited for, `shapes_cursor` that the terminal's cursor has
+    the shape that a frame wants.
     """
 
     def __init__(
@@ -44,6 +50,8 @@ class Stage:
         self.view: ConversationView = ConversationView()
         self.blocks: deque[TranscriptBlock] = deque()
         self.is_still = False
+        self.shapes_cursor = False
+        self._cursor: CursorShape = ""
         self._chars = 0
         self._ui = ui
         self._gone = gone
@@ -166,8 +174,19 @@ class Stage:
             data = self.painter.redraw(size)
         self._size = size
         frame = compose(self.view, self._ui(), size, time.monotonic())
+        if frame.cursor != self._cursor and self.shapes_cursor:
+            self._use_cursor(frame.cursor)
         finished, self._unpainted = self._unpainted, []
         self.send(data + self.painter.paint(frame, finished, size))
+
+    def _use_cursor(self, shape: CursorShape) -> None:
+        """Another shape; it is taken back only at the end, so that it does not flicker on the way."""
+        self._cursor = shape
+        if shape:
+            self._modes["cursor"] = (SHAPES[shape], SHAPES[""])
+            self.send(SHAPES[shape])
+        else:
+            self.end_mode("cursor")
 
     def send(self, data: bytes) -> None:
         """Send what moves nothing on the screen, such as a bell."""

@@ -33,7 +33,8 @@ class StatusLine(Struct, frozen=True, kw_only=True):
     """What it says. `context_share` is from 0 to 1; `script` is what a person's own program printed.
 
     `cwd` is already short at its beginning (`~`). `state` is what the program is at where it is not ready,
-    such as "starting". `took_s` is how long the last prompt took, `tokens` what the one at work has written.
+    such as "starting". `editor` is the mode of the line editor, where it has some. `took_s` is how long the
+    last prompt took.
     """
 
     cwd: str = ""
@@ -48,6 +49,7 @@ class StatusLine(Struct, frozen=True, kw_only=True):
     padding: int = 0
     state: str = ""
     took_s: float | None = None
+    editor: str = ""
 
 
 def status_line(status: StatusLine, columns: int) -> ScreenLine:
@@ -59,6 +61,7 @@ def status_line(status: StatusLine, columns: int) -> ScreenLine:
     rest = [
         (StyledText(text, style),)
         for text, style in (
+            (status.editor, "bold"),
             (CHIPS.get(status.mode, "" if status.mode == "default" else status.mode), "warning"),
             (status.model, "dim"),
             (status.state, "dim"),

@@ -27,7 +27,7 @@ from caliban_commands.answer import (
 from caliban_commands.command import Place, SlashCommand
 from caliban_common.errors import CalibanError
 from caliban_common.event import AgentEvent
-from caliban_common.message import Message, TextBlock
+from caliban_common.message import Message
 from caliban_common.text import one_line
 from caliban_tui.host import NotePlace, TerminalHost
 from caliban_tui.markdown.draw import preload
@@ -39,7 +39,7 @@ from caliban_tui.transcript.joined import read_joined
 from caliban_tui.transcript.saved import resumed_blocks
 from caliban_tui.transcript.view import RunningCall, begun, ended
 from caliban_tui.waiting import WaitingLine, WaitingLines
-from caliban_tui.words import attached_to
+from caliban_tui.words import attached_to, with_text
 
 if TYPE_CHECKING:
     from caliban_drive.result import PromptResult
@@ -273,7 +273,9 @@ class Talk:
 
     async def _submitted(self, effect: SubmitPrompt) -> None:
         message = with_text(await self.host.message(effect.references), effect.text)
-        line = WaitingLine(text=effect.text, message=message, shown=effect.shown)
+        line = WaitingLine(
+            text=effect.text, message=message, shown=effect.shown, model=effect.model, effort=effect.effort
+        )
         if self.is_at_work:
             self._lines.put(line)
         else:
@@ -321,6 +323,13 @@ class Talk:
 
     async def _prompt(self, line: WaitingLine) -> None:
         message = line.message or await self._made(line)
+        if line.model or line.effort:
+            async with self.host.asked_as(line.model, line.effort):
+                await self._asked(line, message)
+        else:
+            await self._asked(line, message)
+
+    async def _asked(self, line: WaitingLine, message: Message) -> None:
         self._show(PromptBlock(text=line.shown or line.text, attached=attached_to(message)))
         self.last_prompt = line.text
         now = time.monotonic()
@@ -391,8 +400,3 @@ class Talk:
 def is_note(text: str) -> bool:
     """Whether `text` is a note for memory: one line behind a `#`; several lines may be Markdown."""
     return text.startswith("#") and "\n" not in text.strip() and not text.startswith(("#!", "##"))
-
-
-def with_text(message: Message, text: str) -> Message:
-    """`message` with `text` in the place of its words; what is attached stays."""
-    return replace(message, content=(TextBlock(text=text), *message.content[1:]))

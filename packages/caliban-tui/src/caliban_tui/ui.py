@@ -12,11 +12,15 @@ from caliban_tui.status import StatusLine
 
 
 class DraftView(Struct, frozen=True, kw_only=True):
-    """The text being written and the place in it, in characters; `mark` is what stands before it, as `>`."""
+    """The text being written and the place in it, in characters; `mark` is what stands before it, as `>`.
+
+    `mode` is the mode that vim is in, such as `normal`; empty where keys are those of emacs.
+    """
 
     text: str = ""
     cursor: int = 0
     mark: str = "> "
+    mode: str = ""
 
 
 class UiState(Struct, frozen=True, kw_only=True):

@@ -14,12 +14,15 @@ from caliban_common.message import Message
 class WaitingLine(Struct, frozen=True, kw_only=True):
     """A line as it was typed; with `message` the prompt that it makes is made already.
 
-    `shown` is what a person reads in the place of `text`, where that is longer than what was typed.
+    `shown` is what a person reads in the place of `text`, where that is longer than what was typed. `model`
+    and `effort` are asked in place of the session's.
     """
 
     text: str
     message: Message | None = None
     shown: str = ""
+    model: str = ""
+    effort: str = ""
 
 
 class WaitingLines:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from caliban_common.event import HookFired, MessageAdded
 from caliban_common.lazy import lazy_pattern
 from caliban_common.message import DocumentBlock, ImageBlock, Message, ResultPart, TextBlock
@@ -35,6 +37,11 @@ def attached_to(message: Message) -> tuple[str, ...]:
         elif isinstance(block, DocumentBlock):
             names.append(block.title or f"document {block.media_type}")
     return tuple(names)
+
+
+def with_text(message: Message, text: str) -> Message:
+    """`message` with `text` in the place of its words; what is attached stays."""
+    return replace(message, content=(TextBlock(text=text), *message.content[1:]))
 
 
 def result_text(content: Sequence[ResultPart]) -> str:

@@ -109,6 +109,10 @@ class App(Struct, frozen=True, kw_only=True):
         such a call is denied. Raises the errors of the store, and `MissingError` for a system prompt that is
         not there.
         """
+        if self.extensions.command is not None:
+            from caliban.compose.slash import effort_of
+
+            self.board.chosen |= effort_of(self.extensions.command)
         saved = self.sessions.open(provider=self.model.name, model=self.model.model)
         shape = schema.native if schema is not None else None
         limits = self._limits(self.live.now, saved.id, shape)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from caliban.compose.permissions import Permissions
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from caliban.compose.resolved import ResolvedModel
     from caliban_mcp import ServerFleet
     from caliban_sessions import SessionWriter
+    from caliban_tools_builtin.fence import Fence
     from caliban_tools_builtin.shell.background import BackgroundShells
 
 
@@ -39,6 +41,8 @@ class Board:
         self.models: tuple[str, ...] = ()
         self.shells: BackgroundShells | None = None
         self.opened: list[ResolvedModel] = []
+        self._fence: Fence | None = None
+        self._roots: tuple[Path, ...] = ()
         self._todos: tuple[Mapping[str, Any], ...] | None = None
         self._sources: list[Callable[[], tuple[str, ...]]] = []
 
@@ -49,6 +53,20 @@ class Board:
     def show_shells(self, shells: BackgroundShells) -> None:
         """Remember the commands in the background, for whoever looks at them."""
         self.shells = shells
+
+    def show_fence(self, fence: Fence) -> None:
+        """Remember where tools may go, once one of them asks: directories may be given to the run later."""
+        self._fence = fence
+        for root in self._roots:
+            fence.add_root(root)
+
+    def add_root(self, root: Path) -> None:
+        """Let tools, and what keeps their changes, go to the directory `root` too."""
+        self._roots = (*self._roots, root)
+        if self._fence is not None:
+            self._fence.add_root(root)
+        if self.checkpoints is not None:
+            self.checkpoints.add_root(root)
 
     def news(self) -> tuple[str, ...]:
         """See `SessionParts`."""

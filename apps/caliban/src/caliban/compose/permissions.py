@@ -307,7 +307,7 @@ def roots_of(settings: Settings, workspace: Path) -> tuple[Path, ...]:
     roots = []
     for text in settings.get("additional_directories") or ():
         path = workspace / expand_user(text)
-        what = _too_wide(path, workspace)
+        what = too_wide(path, workspace)
         if what is not None:
             raise ConfigError(
                 f"additional_directories: {one_line(text, max_chars=200)!r} is {what}; tools may not have it",
@@ -317,7 +317,7 @@ def roots_of(settings: Settings, workspace: Path) -> tuple[Path, ...]:
     return tuple(roots)
 
 
-def _too_wide(path: Path, workspace: Path) -> str | None:
+def too_wide(path: Path, workspace: Path) -> str | None:
     """What `path` is, where it holds far more than anybody means by a further directory."""
     try:
         real, home, work = path.resolve(), expand_user("~").resolve(), workspace.resolve()

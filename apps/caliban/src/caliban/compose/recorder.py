@@ -49,6 +49,7 @@ class RunCheckpoints:
     def __init__(self, inputs: ToolInputs) -> None:
         self._inputs = inputs
         self._recorder: CheckpointRecorder | None = None
+        self._roots: Roots | None = None
         self._messages: tuple[Message, ...] | None = None
         self._points: tuple[PromptPoint, ...] = ()
         inputs.board.checkpoints = self
@@ -77,6 +78,11 @@ class RunCheckpoints:
         if self._recorder is not None:
             await self._recorder.forget()
 
+    def add_root(self, root: Path) -> None:
+        """Keep what calls change in the directory `root` too."""
+        if self._roots is not None:
+            self._roots.add(root)
+
     def _paths(self, spec: ToolSpec, args: Mapping[str, Any]) -> tuple[str, ...]:
         """The files that a call names to be written, as the tool itself understands the names."""
         names = [args.get(name) for name, role in spec.roles.items() if role == "writes"]
@@ -94,7 +100,7 @@ class RunCheckpoints:
         if self._recorder is None:
             environ, workspace = inputs.host.environ, inputs.workspace
             place = workspace_dir(checkpoint_root(environ), workspace)
-            roots = Roots((workspace, *roots_of(inputs.settings, workspace)))
+            roots = self._roots = Roots((workspace, *roots_of(inputs.live.now, workspace)))
             unwatched = why_unwatched(workspace)
             self._recorder = CheckpointRecorder(
                 CheckpointParts(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,6 +21,7 @@ from caliban_common.errors import CalibanError
 from caliban_common.near import did_you_mean
 from caliban_common.text import one_line
 from caliban_drive.notice import Notice, Report
+from caliban_provider.request import EFFORTS
 from caliban_skills import SkillScope
 from caliban_skills.command import CommandFile, command_of, read_command
 
@@ -29,6 +30,8 @@ OF_SERVERS: Final = "mcp__"
 CALLED: Final = r"/([A-Za-z0-9][\w.:-]{0,255})(?:\s+(.*))?"
 NICKNAMES: Final = ("inherit", "sonnet", "opus", "haiku", "default")
 """Models that only another harness knows, and the word for that of the run."""
+AUTO: Final = "auto"
+"""The effort that the model has by itself."""
 
 
 class CalledCommand(Struct, frozen=True, kw_only=True):
@@ -64,10 +67,22 @@ def called_command(options: Options, project: Project, report: Report) -> Called
 
 def with_model(options: Options, called: CalledCommand | None) -> Options:
     """`options` with the model that the command asks for, unless a flag names one."""
-    wanted = called.file.model if called is not None else ""
-    if not wanted or wanted in NICKNAMES or options.model.model is not None:
+    wanted = "" if called is None else model_of(called, options)
+    if not wanted:
         return options
     return replace(options, model=replace(options.model, model=wanted))
+
+
+def effort_of(called: CalledCommand) -> dict[str, Any]:
+    """What the command says of the effort, as an option of the agent; nothing where it says nothing."""
+    effort = called.file.effort
+    return {"effort": None if effort == AUTO else effort} if effort else {}
+
+
+def model_of(called: CalledCommand, options: Options) -> str:
+    """The model that the command asks for; empty where it asks for none, or a flag names one."""
+    wanted = called.file.model
+    return "" if wanted in NICKNAMES or options.model.model is not None else wanted
 
 
 def command_list(options: Options, project: Project, problems: list[str]) -> Iterator[CalledCommand]:
@@ -164,6 +179,11 @@ def _read(file: ProjectFile, scope: SkillScope, *, trusted: bool) -> CalledComma
     command = read_command(file.path, file.data, scope, file.name)
     if scope == "project" and not file.may_steer:
         command = replace(command, model="")  # nobody was shown that it chooses one
+    if command.effort not in ("", AUTO, *EFFORTS):
+        words = f"the effort {one_line(command.effort, max_chars=40)!r} is not known, and not asked for"
+        command = replace(command, effort="", notes=(*command.notes, words))
+    elif command.effort and not trusted:
+        command = replace(command, effort="", notes=(*command.notes, f"its effort does nothing {ALLOWED}"))
     return CalledCommand(file=command, arguments="", is_trusted=trusted)
 
 

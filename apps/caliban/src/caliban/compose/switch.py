@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any, Final
 
 import anyio
@@ -15,6 +16,7 @@ from caliban.compose.masked import MaskedProvider
 from caliban.compose.model import resolve_model
 from caliban.compose.provider import close_provider, list_models
 from caliban.compose.resolved import ResolvedModel
+from caliban.compose.slash import AUTO
 from caliban.errors import UsageError
 from caliban_common.errors import CalibanError
 from caliban_common.text import one_line
@@ -52,6 +54,41 @@ async def set_model(app: App, session: Session, wanted: str) -> str:
     Sub-agents keep theirs. Raises `UsageError` for what is no name, `UnknownProvider`, and the errors of a
     key that is missing.
     """
+    await _use(app, session, wanted)
+    if app.board.writer is not None:
+        app.board.writer.note(provider=provider_of(app), model=session.agent.model)
+    return f"{provider_of(app)}/{session.agent.model}"
+
+
+@asynccontextmanager
+async def asked_as(app: App, session: Session, model: str, effort: str) -> AsyncIterator[None]:
+    """Ask `model`, with `effort`, for the length of the block, then who was asked before.
+
+    Empty, either stays. Raises, before the block, what `set_model` raises.
+    """
+    agent, board = session.agent, app.board
+    before, chosen = (agent.provider, agent.model, agent.compactor), dict(board.chosen)
+    was, opened = agent.options.effort, len(board.opened)
+    if model:
+        await _use(app, session, model)
+    if effort:
+        set_options(app, session, {"effort": None if effort == AUTO else effort})
+    try:
+        yield
+    finally:
+        if effort:
+            board.chosen.clear()
+            board.chosen.update(chosen)
+            agent.options = replace(agent.options, effort=was)
+        if model:
+            agent.use_model(*before)
+            for resolved in board.opened[opened:]:
+                board.opened.remove(resolved)
+                with anyio.CancelScope(shield=True):
+                    await close_provider(resolved.provider, app.reporter)
+
+
+async def _use(app: App, session: Session, wanted: str) -> None:
     name = wanted.strip()
     if not name or len(name) > MAX_NAME_CHARS or not name.isprintable() or any(map(str.isspace, name)):
         raise UsageError(f"{one_line(name, max_chars=60)!r} is no name of a model")
@@ -75,9 +112,6 @@ async def set_model(app: App, session: Session, wanted: str) -> str:
         app.board.opened.append(resolved)
         masked = MaskedProvider(resolved.provider, app.masker)
         session.agent.use_model(masked, resolved.model, resolved.compactor)
-    if app.board.writer is not None:
-        app.board.writer.note(provider=provider_of(app), model=session.agent.model)
-    return f"{provider_of(app)}/{session.agent.model}"
 
 
 def set_options(app: App, session: Session, chosen: Mapping[str, Any]) -> None:

@@ -101,6 +101,7 @@ def build_tools(inputs: ToolInputs) -> FixedTools:
             tasks=inputs.tasks,
             announce=inputs.board.announce,
             show_shells=inputs.board.show_shells,
+            show_fence=inputs.board.show_fence,
             web=lambda: _page_client(inputs.live.now),
             search=lambda: _search_service(host),
             permits=inputs.permissions.permits,

@@ -167,7 +167,7 @@ async def _prompt(app: App) -> Message | Resumption | None:
             workspace=app.workspace,
             permissions=app.permissions,
             fenced=app.options.workspace.restrict_paths,
-            roots=roots_of(app.settings, app.workspace),
+            roots=roots_of(app.live.now, app.workspace),
             report=app.reporter,
             media=app.media,
             servers=app.servers,

@@ -56,7 +56,7 @@ class HostServers:
         run, server = self._found(body)
         if server.state == "disabled":
             raise CommandRefused(f"the MCP server {server.name} is disabled: mcp_toggle enables it")
-        await self._anew(run, server)
+        await self.anew(run, server)
         return {}
 
     async def toggle(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -68,7 +68,7 @@ class HostServers:
         if not enabled:
             server.pause(OFF)
         elif server.state == "disabled":
-            await self._anew(run, server)
+            await self.anew(run, server)
         return {}
 
     async def set_servers(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -159,7 +159,8 @@ class HostServers:
             raise CommandRefused("this run takes no servers: its model cannot call tools")
         return await slot.there()
 
-    async def _anew(self, run: RunServers, server: RunServer) -> None:
+    async def anew(self, run: RunServers, server: RunServer) -> None:
+        """Connect to `server` anew. Raises `CommandRefused` where it is not there then."""
         server.restart()
         await run.fleet.settle((server,), WAIT_S)
         if server.state != "connected":

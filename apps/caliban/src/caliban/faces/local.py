@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
 
 from msgspec import Struct
@@ -30,7 +31,7 @@ from caliban_common.text import one_line
 from caliban_drive.notice import Report
 from caliban_drive.result import Costs
 from caliban_drive.session import Session
-from caliban_headless.local import LocalCommand, LocalOutput
+from caliban_headless.local import LocalCommand, LocalOutput, LocalPrompt
 
 
 class LocalContext:
@@ -105,7 +106,7 @@ def frame_commands(app: App, session: Session) -> Callable[[str], LocalCommand |
     return called
 
 
-async def _run(line: str, app: App, session: Session, registry: CommandRegistry) -> LocalOutput | Message:
+async def _run(line: str, app: App, session: Session, registry: CommandRegistry) -> LocalOutput | LocalPrompt:
     """Do what `line` calls. Raises `UnknownCommand` and what the command raises."""
     match = re.fullmatch(CALLED, line.strip())
     name = "" if match is None else match[1]
@@ -118,7 +119,9 @@ async def _run(line: str, app: App, session: Session, registry: CommandRegistry)
     answer = await registry.run(command, arguments, LocalContext(app, session), "headless")
     text = plain_text(answer)
     if isinstance(answer.effect, SubmitPrompt):
-        return await _prompt(app, answer.effect)
+        return LocalPrompt(
+            message=await _prompt(app, answer.effect), asked=_asked(app, session, answer.effect)
+        )
     _refuse_effect(command, answer.effect, text)
     return LocalOutput(text=text, events=answer.events)
 
@@ -132,6 +135,16 @@ def _refuse_effect(command: SlashCommand, effect: CommandEffect | None, text: st
         raise CommandNotHere(f"/{command.name} is for the terminal", hint=command.instead or None)
 
 
+def _asked(
+    app: App, session: Session, effect: SubmitPrompt
+) -> Callable[[], AbstractAsyncContextManager[None]]:
+    if not (effect.model or effect.effort):
+        return nullcontext
+    from caliban.compose.switch import asked_as
+
+    return partial(asked_as, app, session, effect.model, effect.effort)
+
+
 async def _prompt(app: App, effect: SubmitPrompt) -> Message:
     """The prompt that a command makes, with the files that its own words name."""
     inputs = PromptInputs(
@@ -139,7 +152,7 @@ async def _prompt(app: App, effect: SubmitPrompt) -> Message:
         workspace=app.workspace,
         permissions=app.permissions,
         fenced=app.options.workspace.restrict_paths,
-        roots=roots_of(app.settings, app.workspace),
+        roots=roots_of(app.live.now, app.workspace),
         report=app.reporter,
         media=app.media,
         servers=app.servers,

@@ -89,7 +89,7 @@ class FileRewinds:
         target = next((one for one in known if one.prompt_id == message_id), None)
         if target is None:
             return Outcome(error=f"there is no prompt {one_line(message_id, max_chars=80)!r} to go back to")
-        restorer = Restorer(store, Roots((app.workspace, *roots_of(app.settings, app.workspace))))
+        restorer = Restorer(store, Roots((app.workspace, *roots_of(app.live.now, app.workspace))))
         steps = restorer.plan(known, target.prompt_index)
         barred = next((step for step in steps if step.kind in ("conflict", "impossible")), None)
         if barred is not None:

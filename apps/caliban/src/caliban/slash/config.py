@@ -11,7 +11,7 @@ from caliban.commands.config.list import describe, setting_line
 from caliban.compose.app import App
 from caliban.compose.settings import scope_file
 from caliban.compose.shown import shown_value
-from caliban_commands.answer import CommandAnswer, ShownText
+from caliban_commands.answer import CommandAnswer, OpenView, ShownText
 from caliban_commands.command import SlashContext
 from caliban_common.terminal import visible
 
@@ -27,7 +27,8 @@ async def config(app: App, context: SlashContext, arguments: str) -> CommandAnsw
         ]
         body = "\n".join(lines) or "nothing is set"
         notes = "/config KEY VALUE sets one in your own settings; caliban config list names all"
-        return CommandAnswer(parts=(ShownText(markdown=body), ShownText(markdown=notes)))
+        parts = (ShownText(markdown=body), ShownText(markdown=notes))
+        return CommandAnswer(parts=parts, effect=OpenView(view="config"))
     address = setting_address(key)
     if not value.strip():
         now: Any = app.live.now.merged

@@ -12,7 +12,7 @@ from caliban.compose.app import App
 from caliban.compose.slash import command_list
 from caliban.compose.styles import find_styles
 from caliban.compose.system import build_system
-from caliban_commands.answer import ChoiceRow, CommandAnswer, ShownChoice, ShownTable, ShownText
+from caliban_commands.answer import ChoiceRow, CommandAnswer, OpenView, ShownChoice, ShownTable, ShownText
 from caliban_commands.builtin.session import has_said, no_arguments
 from caliban_commands.command import SlashContext
 from caliban_commands.errors import CommandError, CommandNotHere
@@ -24,7 +24,10 @@ GLYPHS: Final[Mapping[str, str]] = MappingProxyType({"connected": "●", "disabl
 
 
 async def mcp(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """The servers and how they are, or all that is known of one."""
+    """The servers and how they are, all that is known of one, or a login to one."""
+    word, _, name = arguments.partition(" ")
+    if word == "login" and name.strip():
+        return await _log_in(app, name.strip())
     from caliban.commands.mcp.list import ListedServers, described, whole_row
 
     listed = ListedServers(app.options)
@@ -51,9 +54,21 @@ async def mcp(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
     problems = tuple(one_line(problem, max_chars=300) for problem in (*listed.told, *listed.written.problems))
     if not rows:
         words = "there are no MCP servers; caliban mcp add writes one"
-        return CommandAnswer.of("\n".join((words, *problems)))
+        return CommandAnswer.of("\n".join((words, *problems)), OpenView(view="servers"))
     table = ShownTable(columns=("", "Server", "State", "", ""), rows=tuple(rows), notes=problems)
-    return CommandAnswer(parts=(table,))
+    return CommandAnswer(parts=(table,), effect=OpenView(view="servers"))
+
+
+async def _log_in(app: App, name: str) -> CommandAnswer:
+    inputs = app.live.inputs
+    if inputs is None or inputs.host.asker is None:
+        raise CommandNotHere(
+            "/mcp login needs a person at the terminal",
+            hint=f"caliban mcp login {one_line(name, max_chars=80)} is for a shell",
+        )
+    from caliban.faces.terminal.serverlist import ServerList
+
+    return CommandAnswer.of(await ServerList(app).log_in(name))
 
 
 async def hooks(app: App, context: SlashContext, arguments: str) -> CommandAnswer:

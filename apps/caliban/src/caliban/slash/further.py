@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from caliban.compose.app import App
 from caliban.compose.project import ALLOWED, Project, open_project
-from caliban.compose.slash import NICKNAMES, CalledCommand, command_list, refuse_untrusted, tell_notes
+from caliban.compose.slash import CalledCommand, command_list, model_of, refuse_untrusted, tell_notes
 from caliban.compose.supplied import own_folders
 from caliban.slash.table import NAMES
 from caliban_commands.answer import CommandAnswer, SubmitPrompt
@@ -155,17 +155,20 @@ async def _submit(app: App, called: CalledCommand, context: SlashContext, argume
 
     refuse_untrusted(called)
     tell_notes(called, app.reporter)
-    if called.file.model and called.file.model not in NICKNAMES:
-        name = one_line(called.file.model, max_chars=80)
-        words = f"/{called.file.name} asks for the model {name}, and that of the session answers"
-        app.reporter(Notice(subtype="command_file", message=words, hint=f"/model {name} switches to it"))
     whole, written = await command_texts(app, replace(called, arguments=arguments))
     if not called.is_trusted and app.options.prompt.expand_files and "@" in written:
         words = f"the files that /{called.file.name} names are not attached {ALLOWED}"
         app.reporter(Notice(subtype="command_file", message=words))
         written = ""
     shown = f"/{called.file.name} {arguments}".rstrip()
-    return CommandAnswer(effect=SubmitPrompt(text=whole, shown=shown, references=written))
+    effect = SubmitPrompt(
+        text=whole,
+        shown=shown,
+        references=written,
+        model=model_of(called, app.options),
+        effort=called.file.effort,
+    )
+    return CommandAnswer(effect=effect)
 
 
 def _first_line(body: str) -> str:

@@ -26,7 +26,7 @@ async def permissions(app: App, context: SlashContext, arguments: str) -> Comman
     head += [f"not open to this run: {', '.join(barred)}"] if barred else []
     rows = tuple(_rows(app)) if rules.mode != "disabled" else ()
     table = ShownTable(
-        columns=("", "Action", "Pattern", "From"),
+        columns=("", "Action", "Pattern", "From", ""),
         rows=rows,
         notes=() if rows else ("no rule is written: what reads runs, everything else is asked",),
     )
@@ -35,13 +35,19 @@ async def permissions(app: App, context: SlashContext, arguments: str) -> Comman
     )
 
 
-def _rows(app: App) -> list[tuple[str, str, str, str]]:
+def _rows(app: App) -> list[tuple[str, str, str, str, str]]:
     from caliban_tools_builtin import builtin_specs
 
     layers = app.permissions.engine.asking().explain(builtin_specs()[0], {}).layers
     rules = [(scope, rule) for scope, layer in layers for rule in layer]
     return [
-        (str(number), rule.action, one_line(rule.pattern, max_chars=200), str(scope))
+        (
+            str(number),
+            rule.action,
+            one_line(rule.pattern, max_chars=200),
+            str(scope),
+            one_line(rule.comment or "", max_chars=200),
+        )
         for number, (scope, rule) in enumerate(rules, 1)
     ]
 

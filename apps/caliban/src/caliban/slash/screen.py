@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from caliban.compose.app import App
-from caliban_commands.answer import ChoiceRow, CommandAnswer, OpenView, ShownChoice, UseScreen
+from caliban_commands.answer import (
+    ChoiceRow,
+    CommandAnswer,
+    OpenView,
+    ShownChoice,
+    ShownText,
+    UseScreen,
+)
 from caliban_commands.builtin.session import no_arguments
 from caliban_commands.command import SlashContext
 from caliban_commands.errors import BadArguments
@@ -53,6 +60,22 @@ async def view(app: App, context: SlashContext, arguments: str) -> CommandAnswer
         return CommandAnswer(parts=(ShownChoice(title="how much is shown", rows=rows),))
     _known("view", arguments, DETAILS)
     return CommandAnswer(effect=UseScreen(detail=arguments))  # type: ignore[arg-type]
+
+
+async def focus(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
+    """Tools and thinking in brief, or as before."""
+    no_arguments("focus", arguments)
+    return CommandAnswer(effect=UseScreen(detail="other"))
+
+
+async def terminal_setup(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
+    """What the terminal can: the face knows what it has answered, the text is for one that does not."""
+    no_arguments("terminal-setup", arguments)
+    from caliban_tui.terminal.caps import UNKNOWN
+    from caliban_tui.terminal.setup import setup_text
+
+    shown = ShownText(markdown=setup_text(app.environ, UNKNOWN))
+    return CommandAnswer(parts=(shown,), effect=OpenView(view="terminal"))
 
 
 async def keys(app: App, context: SlashContext, arguments: str) -> CommandAnswer:

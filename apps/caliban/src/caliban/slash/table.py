@@ -104,8 +104,13 @@ APP_COMMANDS: Final = (
         aliases=("bashes",),
         instead="nothing outlives a run without a terminal",
     ),
-    _later(
-        "diff", "show what is different in the working tree", "Session", "!git diff shows it", hidden=True
+    _row(
+        "diff",
+        "show what this session has changed in files, or what it changed since a prompt",
+        "Session",
+        "diff:diff",
+        "[prompt number]",
+        places=EVERYWHERE,
     ),
     _row(
         "model",
@@ -145,6 +150,13 @@ APP_COMMANDS: Final = (
         places=ON_SCREEN,
         instead="--permission-mode plan",
     ),
+    _row(
+        "add-dir",
+        "let tools have a further directory until the session ends, or list those there are",
+        "Permissions",
+        "directories:add_dir",
+        "[path]",
+    ),
     _row("sandbox", "say how the sandbox of commands stands", "Permissions", "permissions:sandbox"),
     _row(
         "trust",
@@ -166,10 +178,10 @@ APP_COMMANDS: Final = (
     ),
     _row(
         "mcp",
-        "show MCP servers and how they are",
+        "show MCP servers, connect anew, switch one off, log in to one",
         "Extensions",
         "extensions:mcp",
-        "[server]",
+        "[server | login server]",
         places=EVERYWHERE,
         uses=SERVERS,
     ),
@@ -191,7 +203,13 @@ APP_COMMANDS: Final = (
         "extensions:output_style",
         "[name]",
     ),
-    _row("config", "show settings, or set one of your own", "Diagnostics", "config:config", "[key [value]]"),
+    _row(
+        "config",
+        "show and change settings, or set one of your own",
+        "Diagnostics",
+        "config:config",
+        "[key [value]]",
+    ),
     _row(
         "status",
         "say which provider, model and key a run takes",
@@ -253,25 +271,27 @@ APP_COMMANDS: Final = (
         aliases=("keys",),
         instead="the setting tui.keys",
     ),
+    _row(
+        "focus",
+        "show the conversation alone, with tools in a line each, or all as before",
+        "Screen",
+        "screen:focus",
+        places=ON_SCREEN,
+        instead="the setting tui.detail",
+    ),
+    _row(
+        "terminal-setup",
+        "say what the terminal can, and what to set for Shift+Enter",
+        "Screen",
+        "screen:terminal_setup",
+        places=EVERYWHERE,
+    ),
     _later(
         "setup-token",
         "make a long-lived token of a subscription",
         "Model",
-        "subscriptions are not signed into by tools of others; a key is kept by caliban login",
+        "only a vendor's own program makes such a token; caliban login keeps a key, which is what runs take",
     ),
-    _later(
-        "add-dir",
-        "let tools have a further directory",
-        "Permissions",
-        "directories are given by the setting additional_directories",
-    ),
-    _later(
-        "terminal-setup",
-        "prepare a terminal for Shift+Enter",
-        "Screen",
-        "Alt+Enter, Ctrl+J and a backslash at the end of a line begin a new line in every terminal",
-    ),
-    _later("focus", "show the conversation alone", "Screen", "Ctrl+O shows all of it", hidden=True),
 )
 """Those of the guide, and what its terminal needs beside them."""
 

@@ -121,7 +121,7 @@ class LineEditor:
         """What is to be drawn of it."""
         if self._search is not None:
             return self._search.draft()
-        return DraftView(text=self.text, cursor=self.cursor, mark=self._vim.mark)
+        return DraftView(text=self.text, cursor=self.cursor, mark=self._vim.mark, mode=self._vim.mode)
 
     def menu(self) -> MenuView | None:
         """What is to be drawn below it."""

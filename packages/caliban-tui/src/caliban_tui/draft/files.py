@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -78,6 +78,30 @@ class WalkedFiles:
     async def names(self) -> Sequence[str]:
         """See `FileSuggestionSource`."""
         return await anyio.to_thread.run_sync(lambda: with_folders(walked(str(self._root))))
+
+
+class FilesOfRoots:
+    """The files of a workspace, then those of directories beside it by their whole names.
+
+    `further` gives what lists these, by directory; one that cannot be listed is passed over.
+    """
+
+    def __init__(
+        self, own: FileSuggestionSource, further: Callable[[], Mapping[str, FileSuggestionSource]]
+    ) -> None:
+        self._own = own
+        self._further = further
+
+    async def names(self) -> Sequence[str]:
+        """See `FileSuggestionSource`."""
+        names = list(await self._own.names())
+        for root, source in self._further().items():
+            try:
+                found = await source.names()
+            except (CalibanError, OSError):
+                continue
+            names += [f"{root}/", *(f"{root}/{name}" for name in found)]
+        return names[:MAX_FILES]
 
 
 class CommandFiles:

@@ -47,6 +47,11 @@ class VimChanges:
         return MARKS[vim_mode(self._app)]
 
     @property
+    def mode(self) -> VimMode:
+        """See `vim_mode`."""
+        return vim_mode(self._app)
+
+    @property
     def is_typing(self) -> bool:
         """See `is_typing`."""
         return is_typing(self._app)

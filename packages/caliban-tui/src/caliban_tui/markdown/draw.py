@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from caliban_common.lazy import lazy_pattern
@@ -11,6 +12,7 @@ from caliban_tui.clean import neutral
 from caliban_tui.line import ScreenLine, StyledText
 from caliban_tui.markdown.code import code_lines
 from caliban_tui.markdown.inline import addressed, spans_of
+from caliban_tui.markdown.references import LinkReference, environment, without_definitions
 from caliban_tui.markdown.splitter import DELIMITERS, cell_count
 from caliban_tui.markdown.table import table_lines
 from caliban_tui.markdown.words import WordSpan, wrapped
@@ -26,6 +28,7 @@ OPEN_CHARS: Final = 8_192
 MAX_DEPTH: Final = 400
 """Of nested blocks, whose texts a parser leaves out beyond. What is deeper on one line is shown plain."""
 DEEP: Final = lazy_pattern(r"(?m)^(?:[ \t]*(?:>|[-+*]|\d{1,9}[.)])){50}")
+TASKS: Final = MappingProxyType({"[ ] ": "☐", "[x] ": "☑", "[X] ": "☑"})
 MARKED: Final = lazy_pattern(r"[*_`\[<&\\~!|#>=]|--|(?m:^[ \t]*(?:[-+]|\d+[.)])(?:[ \t]|$)|^ {2}|\t|^\s)")
 """What a text has that is more than words; others need no parser."""
 
@@ -38,11 +41,17 @@ class MarkdownRow(NamedTuple):
 
 
 def markdown_lines(
-    text: str, columns: int, *, ordinal: int = 0, fence: str = "", hard: bool = False
+    text: str,
+    columns: int,
+    *,
+    ordinal: int = 0,
+    fence: str = "",
+    references: Sequence[LinkReference] = (),
+    hard: bool = False,
 ) -> list[ScreenLine]:
     """The lines of a block; with `hard`, which is for an open one, none is wider than `columns` but code.
 
-    Code gets its colours once it is closed. `ordinal` and `fence` are those of `ReplyBlock`.
+    Code gets its colours once it is closed. `ordinal`, `fence` and `references` are those of `ReplyBlock`.
     """
     text = neutral(text)
     if fence:
@@ -55,7 +64,8 @@ def markdown_lines(
     if DEEP.search(text) or ("|" in text and _has_more_cells(text)):
         return plain_lines(text, columns, hard=hard)
     try:
-        tree = _tree(_parser().parse(text))
+        known = environment(references) if references else {}
+        tree = _tree(_parser().parse(without_definitions(text), known))
         return [row.line for row in MarkdownDrawing(hard).children(tree, columns, ordinal=ordinal)]
     except (RecursionError, ValueError):
         return plain_lines(text, columns, hard=hard)
@@ -194,8 +204,23 @@ class MarkdownDrawing:
             if place and not is_tight:
                 yield MarkdownRow(())
             mark = f"{number + place}. " if node.type == "ordered_list" else "• "
+            mark = _task_mark(item, mark)
             inner = self.children(item, max(columns - len(mark), 1), tight=is_tight)
             yield from _marked(inner or [MarkdownRow(())], mark)
+
+
+def _task_mark(item: MarkdownNode, mark: str) -> str:
+    """A box in the place of the point where the item is a task; its own sign goes."""
+    first = item.children[0] if item.children else None
+    inline = first.children[0].token if first is not None and first.children else None
+    if first is None or first.type != "paragraph" or inline is None or not inline.children:
+        return mark
+    words = inline.children[0]
+    box = TASKS.get(words.content[:4]) if words.type == "text" else None
+    if box is None:
+        return mark
+    words.content = words.content[4:]
+    return f"{box} " if mark == "• " else f"{mark}{box} "
 
 
 def _marked(rows: Sequence[MarkdownRow], mark: str) -> Iterator[MarkdownRow]:

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban_common.lazy import lazy_pattern
+from caliban_tui.markdown.references import LinkReference, referring, with_reference
 from caliban_tui.transcript.blocks import ReplyBlock
 
 LINE_CHARS: Final = 8_192
@@ -60,10 +61,14 @@ class OpenPart(Struct, frozen=True, kw_only=True):
 
 
 class OpenReply(Struct, frozen=True, kw_only=True):
-    """The open end of a reply: the line that has come in part, and the block that it may belong to."""
+    """The open end of a reply: the line that has come in part, and the block that it may belong to.
+
+    `references` are the addresses that were given names so far.
+    """
 
     line: str = ""
     block: OpenPart = OpenPart()
+    references: tuple[LinkReference, ...] = ()
 
     @property
     def text(self) -> str:
@@ -75,27 +80,44 @@ def fed(reply: OpenReply, text: str) -> tuple[OpenReply, tuple[ReplyBlock, ...]]
     """The open end after `text` came, and the blocks that it closed."""
     line = reply.line + text
     if "\n" not in text and len(line) <= LINE_CHARS:
-        return OpenReply(line=line, block=reply.block), ()
+        return OpenReply(line=line, block=reply.block, references=reply.references), ()
     *lines, line = line.split("\n")
-    block = reply.block
+    block, references = reply.block, reply.references
     done: list[ReplyBlock] = []
     for whole in lines:
+        count = len(done)
         while len(whole) > LINE_CHARS:
             block = _cut(_taken(block, whole[:LINE_CHARS], done), done)
             whole = whole[LINE_CHARS:]
+        _refer(done, count, references)  # not by a name that the rest of the line gives
+        count = len(done)
+        if "]:" in whole and block.kind in ("", "prose"):
+            references = with_reference(references, whole)
         block = _taken(block, whole, done)
+        _refer(done, count, references)
+    count = len(done)
     while len(line) > LINE_CHARS:
         block = _cut(_taken(block, line[:LINE_CHARS], done), done)
         line = line[LINE_CHARS:]
-    return OpenReply(line=line, block=block), tuple(done)
+    _refer(done, count, references)
+    return OpenReply(line=line, block=block, references=references), tuple(done)
+
+
+def _refer(done: list[ReplyBlock], start: int, references: tuple[LinkReference, ...]) -> None:
+    """Let the blocks from `start` on know the names that they may mean."""
+    if references and len(done) > start:
+        done[start:] = [referring(block, references) for block in done[start:]]
 
 
 def closed(reply: OpenReply) -> tuple[ReplyBlock, ...]:
     """The blocks of a reply that has ended: all that is left of it."""
     done: list[ReplyBlock] = []
+    references = reply.references
+    if reply.line and reply.block.kind in ("", "prose"):
+        references = with_reference(references, reply.line)
     block = _taken(reply.block, reply.line, done) if reply.line else reply.block
     _close(block, done)
-    return tuple(done)
+    return tuple(referring(each, references) for each in done)
 
 
 def _taken(block: OpenPart, line: str, done: list[ReplyBlock]) -> OpenPart:

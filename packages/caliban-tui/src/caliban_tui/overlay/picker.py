@@ -123,6 +123,12 @@ class PickerOverlay(Struct, frozen=True, kw_only=True):
             selected=self.selected if same else 0,
         )
 
+    def like(self, before: PickerOverlay) -> PickerOverlay:
+        """The same with the search and the chosen row of `before`, as far as they are here."""
+        row = before.row
+        shown = self.found(before.search, searches=before.searches) if before.search.text else self
+        return shown if row is None else shown.at(row.value)
+
     def at(self, value: str) -> PickerOverlay:
         """The same with the row of `value` chosen, where it is to be seen."""
         place = next((n for n, match in enumerate(self.matches) if self.rows[match].value == value), None)

@@ -36,7 +36,8 @@ def rules_list(host: ViewHost, *, selected: int = 0, note: str = "") -> PickerOv
 
 
 def _row(number: int, rule: RuleRow) -> PickerRow:
-    place = f"{rule.source} {rule.file}".strip()
+    said = f"# {rule.comment} ·" if rule.comment else ""
+    place = f"{said} {rule.source} {rule.file}".strip()
     return PickerRow(
         label=f"{rule.action:5} {visible(rule.pattern)}", detail=visible(place), value=str(number)
     )

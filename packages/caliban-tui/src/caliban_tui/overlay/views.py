@@ -73,7 +73,10 @@ class Restored(Struct, frozen=True, kw_only=True):
 
 
 class RuleRow(Struct, frozen=True, kw_only=True):
-    """A rule and where it stands; `file` and `index` find it there. What is `fixed` says why it stays."""
+    """A rule and where it stands; `file` and `index` find it there. What is `fixed` says why it stays.
+
+    `comment` is what it is for.
+    """
 
     action: Action
     pattern: str
@@ -81,6 +84,7 @@ class RuleRow(Struct, frozen=True, kw_only=True):
     file: str = ""
     index: int = 0
     fixed: str = ""
+    comment: str = ""
 
 
 class PermissionsShown(Struct, frozen=True, kw_only=True):
@@ -98,6 +102,36 @@ class BackgroundRow(Struct, frozen=True, kw_only=True):
     title: str
     state: str
     runs: bool = False
+
+
+class ServerRow(Struct, frozen=True, kw_only=True):
+    """An MCP server: its state in a word, what is wrong with it, and what is known of it, in lines."""
+
+    name: str
+    state: str
+    tools: int = 0
+    scope: str = ""
+    words: str = ""
+    about: tuple[str, ...] = ()
+
+
+SettingScope: TypeAlias = Literal["user", "project", "local"]
+
+
+class SettingRow(Struct, frozen=True, kw_only=True):
+    """A setting: its value as it is shown, without secrets, and whose it is; both empty where it is not set.
+
+    One with `choices` has one of these, `now` is the one that counts; `text` is what a person would type for
+    the value that it has.
+    """
+
+    name: str
+    value: str = ""
+    origin: str = ""
+    about: str = ""
+    choices: tuple[str, ...] = ()
+    now: str = ""
+    text: str = ""
 
 
 class ViewHost(Protocol):
@@ -149,6 +183,34 @@ class ViewHost(Protocol):
 
     def stop_background(self, id: str) -> None:
         """End one of them."""
+        ...
+
+    def servers(self) -> tuple[ServerRow, ...]:
+        """The MCP servers of the run, then those that are written and not used."""
+        ...
+
+    async def reconnect_server(self, name: str) -> str:
+        """Connect to a server anew; what came of it, in words."""
+        ...
+
+    async def toggle_server(self, name: str) -> str:
+        """Switch a server off for this session, or on again; what came of it, in words."""
+        ...
+
+    def settings(self) -> tuple[SettingRow, ...]:
+        """Every setting, those that are set first."""
+        ...
+
+    def setting_files(self) -> tuple[tuple[SettingScope, str], ...]:
+        """The scopes that a setting can be written to, with their files; at least one."""
+        ...
+
+    async def write_setting(self, name: str, text: str, scope: SettingScope) -> str:
+        """Write a setting as a person typed it, and take it over; what came of it, in words."""
+        ...
+
+    async def unset_setting(self, name: str, scope: SettingScope) -> str:
+        """Take a setting out of the file of a scope; what came of it, in words."""
         ...
 
     def todos(self) -> tuple[TodoRow, ...]:

@@ -120,8 +120,16 @@ class OverlayWindow:
                 screen.show(NoticeBlock(level="warning", text=words))
             case "rewind":
                 self._load(lambda: rewind_picker(host.views))
-            case "context":
-                self._put(PartsOverlay(title="Context", parts=parts))
+            case "servers":
+                from caliban_tui.overlay.servers import server_list
+
+                self._put(server_list(host.views))
+            case "config":
+                from caliban_tui.overlay.settings import settings_list
+
+                self._put(settings_list(host.views))
+            case "context" | "terminal":
+                self._put(PartsOverlay(title=effect.view.capitalize(), parts=parts))
             case _:
                 assert_never(effect.view)
 

@@ -127,12 +127,16 @@ PersonQuestion: TypeAlias = CallQuestion | ChoiceQuestion | FieldsQuestion
 
 
 class CallAnswer(Tagged, frozen=True, kw_only=True, tag="call"):
-    """The answer about a call: with `patterns` these hold from now on, as far as `place` says."""
+    """The answer about a call: with `patterns` these hold from now on, as far as `place` says.
+
+    `comment` is what they are for, for people.
+    """
 
     action: Literal["allow", "deny"]
     reason: str = ""
     patterns: tuple[str, ...] = ()
     place: AnswerPlace = "session"
+    comment: str = ""
 
 
 class ChosenAnswer(Tagged, frozen=True, kw_only=True, tag="chosen"):

@@ -163,7 +163,7 @@ def _call(question: OpenQuestion, asked: CallQuestion, size: ScreenSize, now_s: 
             foot += [_typing(question.text, columns)]
             foot += _last(question, "enter says no with these words · esc back", now_s, columns)
             return _Parts(head, asked.body, tuple(foot), question.text, row)
-        case "rule" | "edit":
+        case "rule" | "edit" | "comment":
             return _rule(question, asked, size, now_s)
         case _:
             pass
@@ -190,7 +190,13 @@ def _rule(question: OpenQuestion, asked: CallQuestion, size: ScreenSize, now_s: 
         if question.stage == "edit" and place == question.pattern:
             continue
         body.append(plain(visible(pattern), "code"))
+    if question.comment and question.stage != "comment":
+        body.append(plain(f"# {visible(question.comment)}", "dim"))
     foot: list[ScreenLine] = []
+    if question.stage == "comment":
+        foot = [plain("  what the rule is for:", "bold"), _typing(question.text, columns)]
+        foot += _last(question, "enter keeps the comment · esc back", now_s, columns)
+        return _Parts(head, tuple(body), tuple(foot), question.text, 1)
     if question.stage == "edit":
         foot = [_typing(question.text, columns)]
         foot += _last(question, "enter keeps the rule so · esc back · ↑↓ another", now_s, columns)
@@ -203,7 +209,9 @@ def _rule(question: OpenQuestion, asked: CallQuestion, size: ScreenSize, now_s: 
         foot.append(plain(text, style))
         if chosen or size.rows > 2 * len(asked.places) + 8:
             foot += [plain(line, "dim") for line in broken(file, columns)]
-    foot += _last(question, "↑↓ where · enter saves and answers · e edit · esc back", now_s, columns)
+    foot += _last(
+        question, "↑↓ where · enter saves and answers · e edit · c comment · esc back", now_s, columns
+    )
     return _Parts(head, tuple(body), tuple(foot))
 
 

@@ -14,8 +14,9 @@ from caliban_tui.question.textfield import TextField
 ARM_S: Final = 0.6
 """How long no key may come before one counts."""
 
-QuestionStage: TypeAlias = Literal["asked", "rule", "edit", "words"]
-"""Asked; a rule that lasts is looked at; its words are changed; something is said with the answer."""
+QuestionStage: TypeAlias = Literal["asked", "rule", "edit", "comment", "words"]
+"""Asked; a rule that lasts is looked at; its words, or its comment, are changed; something is said with the
+answer."""
 
 
 class OpenQuestion(Struct, frozen=True, kw_only=True):
@@ -23,8 +24,8 @@ class OpenQuestion(Struct, frozen=True, kw_only=True):
 
     `quiet_from_s` is when the last key came, or the question; `engaged` says that the person has turned to
     it, so that the next key need not wait. `chosen` is the place of the option that arrows chose. `waiting`
-    counts the questions behind it. `top` is how far its body is scrolled. `number` is the field of a form,
-    `values` and `marked` what is filled in so far.
+    counts the questions behind it. `top` is how far its body is scrolled. `comment` is what is said of the
+    rule. `number` is the field of a form, `values` and `marked` what is filled in so far.
     """
 
     asked: PersonQuestion
@@ -39,6 +40,7 @@ class OpenQuestion(Struct, frozen=True, kw_only=True):
     lasting: Literal["allow", "deny"] = "allow"
     patterns: tuple[str, ...] = ()
     pattern: int = 0
+    comment: str = ""
     text: TextField = TextField()
     number: int = 0
     values: Mapping[str, Any] = field(default_factory=dict)

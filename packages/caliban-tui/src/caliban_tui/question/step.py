@@ -24,6 +24,7 @@ from caliban_tui.question.textfield import TextField
 
 ESC_S: Final = 1.0
 
+MAX_COMMENT_CHARS: Final = 200
 CALL_KEYS: Final = ("y", "Y", "n", "N")
 ALWAYS_DRAFT: Final = frozenset(["c-c", "c-d", "c-z", "c-l", "c-o", "c-t"])
 """Keys that mean the same whatever is asked: to interrupt, to leave, to suspend."""
@@ -70,7 +71,7 @@ def _most_rows(asked: PersonQuestion) -> int:
 
 def _escape(question: OpenQuestion, now_s: float) -> tuple[OpenQuestion, QuestionOutcome]:
     """One step back; at the beginning it has to come twice, for it may have been meant for something else."""
-    if question.stage == "edit" and isinstance(question.asked, CallQuestion):
+    if question.stage in ("edit", "comment") and isinstance(question.asked, CallQuestion):
         return replace(question, stage="rule", hint=""), None
     if question.stage != "asked":
         return replace(question, stage="asked", engaged=True, hint="", quiet_from_s=now_s), None
@@ -87,6 +88,8 @@ def _call(question: OpenQuestion, asked: CallQuestion, key: str) -> tuple[OpenQu
             return _rule(question, asked, key)
         case "edit":
             return _edit(question, key), None
+        case "comment":
+            return _comment(question, key), None
         case "words":
             return _words(question, key, "deny")
         case "asked":
@@ -130,12 +133,27 @@ def _rule(question: OpenQuestion, asked: CallQuestion, key: str) -> tuple[OpenQu
         return arrow, None
     if key == "e":
         return _editing(question, 0), None
+    if key == "c":
+        return replace(question, stage="comment", text=TextField.of(question.comment)), None
     if key != "enter":
         return question, NOT_MINE
     if question.chosen is None:
         return replace(question, hint="choose with ↑↓ where it is kept, then enter"), None
     place = asked.places[question.chosen].place
-    return question, CallAnswer(action=question.lasting, patterns=question.patterns, place=place)
+    answer = CallAnswer(
+        action=question.lasting, patterns=question.patterns, place=place, comment=question.comment
+    )
+    return question, answer
+
+
+def _comment(question: OpenQuestion, key: str) -> OpenQuestion:
+    """What the rule is for; empty, it says nothing."""
+    if key == "enter":
+        return replace(question, stage="rule", comment=question.text.text.strip())
+    typed = question.text.key(key)
+    if typed is not None and len(typed.text) > MAX_COMMENT_CHARS:
+        return replace(question, hint=f"a comment has at most {MAX_COMMENT_CHARS} characters")
+    return question if typed is None else replace(question, text=typed)
 
 
 def _edit(question: OpenQuestion, key: str) -> OpenQuestion:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
-from caliban_commands.answer import AnswerPart, ShownChoice, ShownTable, ShownText
+from caliban_commands.answer import AnswerPart, ShownChange, ShownChoice, ShownTable, ShownText
 from caliban_tui.clean import neutral
 from caliban_tui.line import ScreenLine, StyledText, plain
 from caliban_tui.markdown.draw import markdown_lines, plain_lines
@@ -13,6 +13,7 @@ from caliban_tui.markdown.splitter import OpenReply, closed, fed
 from caliban_tui.markdown.table import table_lines
 from caliban_tui.markdown.words import WordSpan, flat
 from caliban_tui.render.calls import FULL_CHARS, call_lines, task_lines
+from caliban_tui.render.diff import change_lines, counts
 from caliban_tui.render.ends import end_lines
 from caliban_tui.render.look import NORMAL, TranscriptLook
 from caliban_tui.render.todos import todo_lines
@@ -54,7 +55,13 @@ def reply_lines(text: str, columns: int) -> Iterator[ScreenLine]:
     for number, block in enumerate((*blocks, *closed(reply))):
         if number and not block.is_joined:
             yield ()
-        yield from markdown_lines(block.markdown, columns, ordinal=block.ordinal, fence=block.fence)
+        yield from _reply(block, columns)
+
+
+def _reply(block: ReplyBlock, columns: int) -> list[ScreenLine]:
+    return markdown_lines(
+        block.markdown, columns, ordinal=block.ordinal, fence=block.fence, references=block.references
+    )
 
 
 def _lines(block: TranscriptBlock, columns: int, look: TranscriptLook) -> Iterator[ScreenLine]:
@@ -69,7 +76,7 @@ def _lines(block: TranscriptBlock, columns: int, look: TranscriptLook) -> Iterat
             if not block.is_joined:
                 yield ()
             width = columns if look.wraps_prose else UNBROKEN
-            yield from markdown_lines(block.markdown, width, ordinal=block.ordinal, fence=block.fence)
+            yield from _reply(block, width)
         case ReasoningBlock():
             yield from _thought(block, columns, look)
         case CallBlock():
@@ -128,6 +135,17 @@ def _thought(block: ReasoningBlock, columns: int, look: TranscriptLook) -> Itera
             yield plain(f"  … {len(rows) - THOUGHT_LINES:,} more lines", "dim")
 
 
+def _changed(part: ShownChange, columns: int) -> Iterator[ScreenLine]:
+    """A file that was changed: its name, how many lines came and went, and these."""
+    word = "new" if part.is_new else "deleted" if part.is_gone else ""
+    about = ", ".join(filter(None, (word, part.note)))
+    yield (
+        StyledText(flat(part.path), "bold"),
+        StyledText(flat(f"  {counts(part.change)}" + (f"  {about}" if about else "")), "dim"),
+    )
+    yield from change_lines(part.change, columns)
+
+
 def _part(part: AnswerPart, columns: int) -> Iterator[ScreenLine]:
     match part:
         case ShownText():
@@ -145,5 +163,7 @@ def _part(part: AnswerPart, columns: int) -> Iterator[ScreenLine]:
                 mark = "›" if choice.is_current else " "
                 detail = f"  {choice.detail}" if choice.detail else ""
                 yield plain(flat(f"{mark} {choice.line}  {choice.label}{detail}"))
+        case ShownChange():
+            yield from _changed(part, columns)
         case _:
             assert_never(part)

@@ -1,7 +1,7 @@
 """Pictures by the terminal's own protocol, or one line in their place.
 
-PNG data goes to kitty as it is, and any format to iTerm2; nothing is decoded here. Inside a multiplexer there
-are none: it would lose them, or draw them elsewhere.
+PNG data goes to kitty as it is, and any format to iTerm2; for sixels it is decoded, where there is a library
+for that. Inside a multiplexer there are none: it would lose them, or draw them elsewhere.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ MAX_COLUMNS: Final = 60
 MAX_ROWS: Final = 16
 CELL_WIDTH, CELL_HEIGHT = 10, 20
 """Pixels of a cell, where nobody knows better."""
+SMALL_CELL: Final = (6, 12)
+"""The same for sixels: what is drawn larger than the cells are would cover the lines below."""
 MAX_DATA_CHARS: Final = 8_000_000
 CHUNK_CHARS: Final = 4_096
 GRAPHICS: Final = "graphics"
@@ -39,8 +41,8 @@ class PictureSize(Struct, frozen=True, kw_only=True):
 def image_protocol(asked: str, env: Mapping[str, str], answered: ImageProtocol = "") -> ImageProtocol:
     """How this terminal shows pictures: as a person has `asked`, as it answered, or as its name says.
 
-    `asked` is `kitty`, `iterm`, `sixel` (nothing is drawn for it: the line of a picture says so), `none`, or
-    empty, where the terminal is to say it.
+    `asked` is `kitty`, `iterm`, `sixel`, `none`, or empty, where the terminal is to say it. One that draws
+    sixels and is known to draw whole pictures does that.
     """
     if asked in ("kitty", "sixel"):
         return asked  # type: ignore[return-value]  # two of its members
@@ -49,11 +51,11 @@ def image_protocol(asked: str, env: Mapping[str, str], answered: ImageProtocol =
     term, program = env.get("TERM", ""), env.get("TERM_PROGRAM", "")
     if env.get("TMUX") or term.startswith(("tmux", "screen", "dumb")):
         return ""
-    if answered:
+    if answered == "kitty":
         return answered
     if env.get("KITTY_WINDOW_ID") or term in ("xterm-kitty", "xterm-ghostty") or program == "ghostty":
         return "kitty"
-    return "iterm2" if program in ("iTerm.app", "WezTerm", "mintty") else ""
+    return "iterm2" if program in ("iTerm.app", "WezTerm", "mintty") else answered
 
 
 def picture_size(data: str) -> PictureSize | None:
@@ -79,22 +81,30 @@ def image_lines(image: ImageBlock, columns: int, look: TranscriptLook) -> Iterat
     elif image.url is not None:
         facts.append(image.url)
     picture = ""
-    if look.images == "sixel":
-        facts.append("sixel is not drawn here")
-    elif look.images and size is not None and look.detail != "brief":
+    if look.images and size is not None and look.detail != "brief":
         across, down = cells_of(size, columns)
-        picture = drawn(image.data or "", across, down, look.images)
+        picture = drawn(image.data or "", across, down, look)
         if picture:
             yield from ((),) * down
+        elif look.images == "sixel":
+            facts.append("sixels need Pillow, and a picture that it reads")
     words = plain(flat(f"  [image: {', '.join(facts)}]"), "dim")
     yield (StyledText("", GRAPHICS, picture), *words) if picture else words
 
 
-def drawn(data: str, across: int, down: int, protocol: ImageProtocol) -> str:
+def drawn(data: str, across: int, down: int, look: TranscriptLook) -> str:
     """What draws a picture over the `down` rows above the cursor, which stays; empty where it cannot be."""
     if len(data) > MAX_DATA_CHARS or not _is_base64(data):
         return ""
-    payload = _kitty(data, across, down) if protocol == "kitty" else _iterm2(data, across, down)
+    match look.images:
+        case "kitty":
+            payload = _kitty(data, across, down)
+        case "sixel":
+            payload = _sixels(data, across, down, look.cell or SMALL_CELL)
+        case _:
+            payload = _iterm2(data, across, down)
+    if not payload:
+        return ""
     return f"\x1b7\x1b[{down}A{payload}\x1b8"
 
 
@@ -126,6 +136,15 @@ def _iterm2(data: str, across: int, down: int) -> str:
     size = len(data) * 3 // 4 - data[-2:].count("=")
     shape = f"width={across};height={down};preserveAspectRatio=1;inline=1;size={size}"
     return f"\x1b]1337;File={shape}:{data}\x07"
+
+
+def _sixels(data: str, across: int, down: int, cell: tuple[int, int]) -> str:
+    from caliban_tui.render.sixel import sixel_picture
+
+    try:
+        return sixel_picture(b64decode(data, validate=True), across * cell[0], down * cell[1])
+    except (NoBase64, ValueError):
+        return ""
 
 
 _SIGNS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="

@@ -73,7 +73,9 @@ def _reply_rows(reply: OpenReply, columns: int, room: int) -> tuple[ScreenLine, 
     else:
         fence = block.opening if block.is_rest and block.kind == "fence" else ""
         ordinal = block.ordinal if block.kind == "item" else 0
-        lines = markdown_lines(text, columns, ordinal=ordinal, fence=fence, hard=True)
+        lines = markdown_lines(
+            text, columns, ordinal=ordinal, fence=fence, references=reply.references, hard=True
+        )
     rows = [row for line in lines[-max(room, 1) :] for row in broken(line, columns)]
     return tuple(rows[-max(room, 1) :])
 

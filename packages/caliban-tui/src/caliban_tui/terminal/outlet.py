@@ -12,9 +12,10 @@ import anyio
 from caliban_common.lazy import lazy_pattern
 from caliban_tui.errors import TerminalGone
 
-_SWITCH: Final = lazy_pattern("\x1b\\[(?:\\?1049(?P<screen>[hl])|(?P<keys>>1u|<u))")
+_SWITCH: Final = lazy_pattern("\x1b\\[(?:\\?1049(?P<screen>[hl])|(?P<keys>>1u|<u)|(?P<shape>[0-6]) q)")
 _OFF_SCREEN: Final = b"\x1b[?7h\x1b[?1049l"
 _OFF_KEYS: Final = b"\x1b[<u"
+_OFF_SHAPE: Final = b"\x1b[0 q"
 PIECE: Final = 512
 
 
@@ -39,7 +40,7 @@ class TerminalOutlet:
 
     @property
     def undo(self) -> bytes:
-        """What takes back the switches that were sent: the alternate screen, the keyboard protocol."""
+        """What takes back the switches that were sent: the alternate screen, the keys, the cursor's shape."""
         return b"".join(reversed(self._undo))
 
     def write(self, data: bytes) -> None:
@@ -103,6 +104,10 @@ class TerminalOutlet:
 
     def _note(self, data: bytes) -> None:
         for match in _SWITCH.finditer(data.decode("latin-1")):
+            if match["shape"] is not None:
+                self._undo = [off for off in self._undo if off != _OFF_SHAPE]
+                self._undo += [] if match["shape"] == "0" else [_OFF_SHAPE]
+                continue
             off = _OFF_SCREEN if match["screen"] else _OFF_KEYS
             if match["screen"] == "h" or match["keys"] == ">1u":
                 self._undo.append(off)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import termios
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
@@ -48,6 +49,20 @@ class Tty:
             if columns > 0 and rows > 0:
                 return ScreenSize(columns, rows)
         return DEFAULT_SIZE
+
+    def cell(self) -> tuple[int, int] | None:
+        """The pixels of one cell across and down, where the terminal says them."""
+        import fcntl
+
+        try:
+            answer = fcntl.ioctl(self.write_fd, termios.TIOCGWINSZ, bytes(8))
+        except OSError:
+            return None
+        rows, columns, width, height = struct.unpack("HHHH", answer)
+        if not (rows and columns):
+            return None
+        across, down = width // columns, height // rows
+        return (across, down) if 2 <= across <= 200 and 4 <= down <= 400 else None
 
     def enter(self) -> None:
         """Take every key as it is typed, with nothing shown. Raises `TerminalGone`."""

@@ -28,7 +28,7 @@ class ReplyBlock(Tagged, frozen=True, kw_only=True, tag="reply"):
 
     `is_first` stands at the beginning of a reply, `is_joined` directly below the block before. An item of an
     ordered list has its number in `ordinal`. Of a later part of a long fence, `fence` is the line that opened
-    it.
+    it. `references` are names that it may mean, with the addresses that were given to them before it closed.
     """
 
     markdown: str
@@ -36,6 +36,7 @@ class ReplyBlock(Tagged, frozen=True, kw_only=True, tag="reply"):
     is_joined: bool = False
     ordinal: int = 0
     fence: str = ""
+    references: tuple[tuple[str, str], ...] = ()
 
 
 class ReasoningBlock(Tagged, frozen=True, kw_only=True, tag="reasoning"):

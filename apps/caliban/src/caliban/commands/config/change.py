@@ -47,8 +47,13 @@ def unset_value(invocation: Invocation) -> int:
     """Take one setting out."""
     scope = chosen_scope(invocation.values["scope"])
     address, file = _asked(scope, invocation.values["key"], invocation.options)
-    _rewrite(file, lambda text: without_value(text, address))
+    drop_setting(address, file)
     return write_out(clean(f"{file.path}: {address.name} is no longer set\n").encode())
+
+
+def drop_setting(address: KeyAddress, file: SettingsFile) -> None:
+    """Take one setting out of a file. Raises `CommandRefused`, `ConfigError`."""
+    _rewrite(file, lambda text: without_value(text, address))
 
 
 def chosen_scope(word: str, scopes: tuple[str, ...] = WRITABLE) -> Scope:

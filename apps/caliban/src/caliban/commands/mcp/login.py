@@ -25,7 +25,7 @@ from caliban_common.terminal import visible
 from caliban_common.text import clean, one_line, plural
 from caliban_mcp import Connector, ServerConfig
 from caliban_mcp_client.errors import LoginFailed
-from caliban_mcp_client.oauth import ServerLogin
+from caliban_mcp_client.oauth import LoginAgent, ServerLogin
 from caliban_mcp_client.target import HttpTarget
 
 PORT: Final = "CALIBAN_MCP_OAUTH_PORT"
@@ -36,15 +36,15 @@ def login(invocation: Invocation) -> int:
     """Log in to a server, and say what it has then. Raises `AppError`."""
     listed = ListedServers(invocation.options)
     config = listed.find(invocation.values["name"])
-    _check(config)
+    check_login(config)
     state = listed.state(config)
     if state and state != "disabled":
         raise CommandRefused(f"the MCP server {config.name} is not used: {state}")
     inputs = listed.inputs()
-    port = _port(invocation.values["mcp_oauth_port"], inputs.host)
+    port = login_port(invocation.values["mcp_oauth_port"], inputs.host)
     agent = TerminalAgent(inputs.host, opens=not invocation.values["no_browser"])
     try:
-        words = run_cancellable(lambda: _login(config, inputs, agent, port), invocation.signals)
+        words = run_cancellable(lambda: log_in(config, inputs, agent, port), invocation.signals)
     except LoginFailed as error:
         mask_error(error, inputs.host.masker)
         raise CommandRefused(
@@ -115,7 +115,7 @@ class TerminalAgent:
         complain(f"caliban: {words}\n")
 
 
-def _check(config: ServerConfig) -> None:
+def check_login(config: ServerConfig) -> None:
     """Raises `ConfigError` where nobody can log in to a server."""
     if config.kind not in ("http", "sse"):
         raise ConfigError(
@@ -133,7 +133,7 @@ def _check(config: ServerConfig) -> None:
         )
 
 
-def _port(given: int | None, host: Host) -> int:
+def login_port(given: int | None, host: Host) -> int:
     """The port that a person wants, 0 for any. Raises `UsageError`, `ConfigError`."""
     if given is not None:
         if given > 65535:
@@ -145,7 +145,8 @@ def _port(given: int | None, host: Host) -> int:
     return int(text or 0)
 
 
-async def _login(config: ServerConfig, inputs: ServerInputs, agent: TerminalAgent, port: int) -> str:
+async def log_in(config: ServerConfig, inputs: ServerInputs, agent: LoginAgent, port: int) -> str:
+    """Log in, and say what the server has then. Raises `LoginFailed`, `ConfigError`."""
     connector = build_connector(inputs)
     target = connector.target(config)
     if not isinstance(target, HttpTarget):

@@ -83,7 +83,7 @@ class LastingAnswers:
         store = rule_store(
             scope, workspace=self._workspace, config_dir=config_dir(), managed_dir=managed_settings_dir()
         )
-        tables: list[dict[str, Any]] = [{"pattern": rule.pattern, "action": rule.action} for rule in rules]
+        tables = [_table(rule) for rule in rules]
         try:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(store.add, tables)
@@ -92,10 +92,21 @@ class LastingAnswers:
             self._report(Notice(subtype="rule_not_written", message=message, hint=error.hint))
 
 
+def _table(rule: Rule) -> dict[str, Any]:
+    """The rule as it is written."""
+    table: dict[str, Any] = {"pattern": rule.pattern, "action": rule.action}
+    return table if rule.comment is None else {**table, "comment": rule.comment}
+
+
 def _rules(update: PermissionUpdate, offered: Mapping[RuleWords, str]) -> tuple[Rule, ...]:
     """Our own pattern where it was our suggestion, else the words as they are written in parentheses."""
     return tuple(
-        Rule(pattern=offered.get(words) or _pattern(words), action=update.behavior, source="answer")
+        Rule(
+            pattern=offered.get(words) or _pattern(words),
+            action=update.behavior,
+            source="answer",
+            comment=update.comment or None,
+        )
         for words in update.rules
     )
 

@@ -66,7 +66,10 @@ class AppDesk:
         keeper = LastingAnswers(app.permissions, app.workspace, app.reporter)
         offered = {RuleWords(pattern, None): pattern for pattern in patterns}
         update = PermissionUpdate(
-            destination=DESTINATIONS[place], rules=tuple(offered), behavior=answer.action
+            destination=DESTINATIONS[place],
+            rules=tuple(offered),
+            behavior=answer.action,
+            comment=answer.comment,
         )
         return await keeper.apply((update,), offered)
 
@@ -133,12 +136,12 @@ class PersonAsker:
     """Puts what a model asks to the person at `desk`. See `Asker`."""
 
     def __init__(self, desk: ApprovalDesk) -> None:
-        self._desk = desk
+        self.desk: ApprovalDesk = desk
 
     async def ask(self, questions: tuple[Question, ...]) -> tuple[str, ...] | None:
         """See `Asker`."""
         fields = tuple(_field(number, question) for number, question in enumerate(questions))
-        answer = await self._desk.ask(FieldsQuestion(title="The model asks", fields=fields))
+        answer = await self.desk.ask(FieldsQuestion(title="The model asks", fields=fields))
         if not isinstance(answer, FieldsAnswer):
             return None
         return tuple(_words(answer.values.get(field.name)) for field in fields)

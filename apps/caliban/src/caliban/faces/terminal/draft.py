@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
 import anyio
 
 from caliban.compose.app import App
+from caliban.compose.directories import directories_of
 from caliban.compose.terminal import files_command
 from caliban.errors import CommandRefused
 from caliban_common.errors import CalibanError
@@ -18,7 +20,7 @@ from caliban_process import Command
 from caliban_process.environ import program_environment
 from caliban_process.foreground import run_in_foreground
 from caliban_process.output import OutputLimit
-from caliban_tui.draft.files import CommandFiles, FileSuggestionSource, GitFiles
+from caliban_tui.draft.files import CommandFiles, FilesOfRoots, FileSuggestionSource, GitFiles
 from caliban_tui.draft.history import HistoryFile, PromptHistory
 from caliban_tui.draft.ports import DraftHelp
 
@@ -86,9 +88,13 @@ def draft_help(app: App, session: str) -> DraftHelp:
 
 def _files(app: App, programs: AppPrograms) -> FileSuggestionSource:
     argv = files_command(app.settings)
-    if argv:
-        return CommandFiles(argv, app.workspace, programs)
-    return GitFiles(app.workspace, programs)
+    own = CommandFiles(argv, app.workspace, programs) if argv else GitFiles(app.workspace, programs)
+    return FilesOfRoots(own, partial(_further, app, programs))
+
+
+def _further(app: App, programs: AppPrograms) -> Mapping[str, FileSuggestionSource]:
+    """What lists the directories beside the workspace, which may become more."""
+    return {str(root): GitFiles(root, programs) for root in directories_of(app)[1:]}
 
 
 async def _resources(app: App) -> Sequence[str]:

@@ -100,7 +100,7 @@ class GoBack:
         store = CheckpointStore(place, session.id, limits_of(app.environ))
         manifests, _ = store.load()
         unwritten = tuple(unlisted(manifests, prompt_points(session.messages, app.masker), now=now()))
-        restorer = Restorer(store, Roots((app.workspace, *roots_of(app.settings, app.workspace))))
+        restorer = Restorer(store, Roots((app.workspace, *roots_of(app.live.now, app.workspace))))
         return _Kept(store=store, restorer=restorer, known=(*manifests, *unwritten), unwritten=unwritten)
 
     def _plan(self, prompt: PromptRow) -> RestorePlan:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Final
 
@@ -116,12 +117,18 @@ class AppHost:
                 workspace=app.workspace,
                 permissions=app.permissions,
                 fenced=app.options.workspace.restrict_paths,
-                roots=(*roots_of(app.settings, app.workspace), self.draft_help.image_folder),
+                roots=(*roots_of(app.live.now, app.workspace), self.draft_help.image_folder),
                 report=app.reporter,
                 media=app.media,
                 servers=app.servers,
             ),
         )
+
+    def asked_as(self, model: str, effort: str) -> AbstractAsyncContextManager[None]:
+        """See `TerminalHost`."""
+        from caliban.compose.switch import asked_as
+
+        return asked_as(self._app, self.session, model, effort)
 
     async def shell(self, line: str, progress: Callable[[str], None]) -> ShellBlock:
         """See `TerminalHost`."""

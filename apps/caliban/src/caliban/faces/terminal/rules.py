@@ -12,6 +12,7 @@ from caliban.errors import CommandRefused
 from caliban_common.errors import CalibanError
 from caliban_common.paths import config_dir, managed_settings_dir
 from caliban_common.permission import PermissionMode
+from caliban_common.text import one_line
 from caliban_permissions import Rule
 from caliban_settings.edit.store import KeptRule, RuleStore, rule_store
 from caliban_settings.key import Scope
@@ -100,6 +101,7 @@ def _row(scope: str, rule: Rule, kept: KeptRule | None) -> RuleRow:
     return RuleRow(
         action=rule.action,
         pattern=rule.pattern,
+        comment=one_line(rule.comment or "", max_chars=200),
         source="this session" if scope == "runtime" else scope,
         file="" if kept is None else str(kept.path),
         index=0 if kept is None else kept.index,

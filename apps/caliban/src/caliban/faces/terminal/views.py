@@ -17,14 +17,19 @@ from caliban_tui.overlay.views import (
     RestoreKind,
     RestorePlan,
     RuleRow,
+    ServerRow,
     SessionRow,
+    SettingRow,
+    SettingScope,
 )
 from caliban_tui.transcript.blocks import TodoRow
 
 if TYPE_CHECKING:
     from caliban.faces.terminal.goback import GoBack
     from caliban.faces.terminal.rules import RuleKeeper
+    from caliban.faces.terminal.serverlist import ServerList
     from caliban.faces.terminal.sessions import SavedList
+    from caliban.faces.terminal.settings import SettingsKeeper
 
 OUTPUT_BYTES: Final = 1 << 20
 
@@ -54,6 +59,18 @@ class AppViews:
         from caliban.faces.terminal.rules import RuleKeeper
 
         return RuleKeeper(self._app)
+
+    @cached_property
+    def _server_list(self) -> ServerList:
+        from caliban.faces.terminal.serverlist import ServerList
+
+        return ServerList(self._app)
+
+    @cached_property
+    def _keeper(self) -> SettingsKeeper:
+        from caliban.faces.terminal.settings import SettingsKeeper
+
+        return SettingsKeeper(self._app)
 
     async def sessions(self, *, everywhere: bool) -> tuple[SessionRow, ...]:
         """See `ViewHost`."""
@@ -114,6 +131,34 @@ class AppViews:
         for shell in shells.all() if shells is not None else ():
             if shell.id == id:
                 shell.kill.set()
+
+    def servers(self) -> tuple[ServerRow, ...]:
+        """See `ViewHost`."""
+        return self._server_list.rows()
+
+    async def reconnect_server(self, name: str) -> str:
+        """See `ViewHost`."""
+        return await self._server_list.reconnect(name)
+
+    async def toggle_server(self, name: str) -> str:
+        """See `ViewHost`."""
+        return await self._server_list.toggle(name)
+
+    def settings(self) -> tuple[SettingRow, ...]:
+        """See `ViewHost`."""
+        return self._keeper.rows()
+
+    def setting_files(self) -> tuple[tuple[SettingScope, str], ...]:
+        """See `ViewHost`."""
+        return self._keeper.files()
+
+    async def write_setting(self, name: str, text: str, scope: SettingScope) -> str:
+        """See `ViewHost`."""
+        return await self._keeper.write(name, text, scope)
+
+    async def unset_setting(self, name: str, scope: SettingScope) -> str:
+        """See `ViewHost`."""
+        return await self._keeper.unset(name, scope)
 
     def todos(self) -> tuple[TodoRow, ...]:
         """See `ViewHost`."""
