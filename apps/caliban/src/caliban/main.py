@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     from caliban_tui.boot import FirstFrame
 
 SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT)
+REFUSALS = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP, errno.EIO)
+HINTS = {
+    **dict.fromkeys(SHORTAGES, "look at ulimit -a, and at the free space"),
+    **dict.fromkeys(REFUSALS, "look at that path: whose it is, how long it is, and what it is mounted from"),
+}
+"""What the system refuses is no fault of ours, wherever in the program it comes up: what to do next."""
 
 
 def run(
@@ -70,11 +76,12 @@ def _fault(error: Exception) -> CalibanError:
         import traceback
 
         complain("".join(traceback.format_exception(error)))
-    oserrors = (leaf for leaf in _leaves(error) if isinstance(leaf, OSError))
-    shortage = next((leaf for leaf in oserrors if leaf.errno in SHORTAGES), None)
-    words = " ".join(str(shortage or error).split())[:300]
-    if shortage is not None:
-        return CalibanError(f"the system refused: {words}", hint="look at ulimit -a, and at the free space")
+    system = next(
+        (leaf for leaf in _leaves(error) if isinstance(leaf, OSError) and leaf.errno in HINTS), None
+    )
+    words = " ".join(str(system or error).split())[:300]
+    if system is not None:
+        return CalibanError(f"the system refused: {words}", hint=HINTS[system.errno or 0])
     return CalibanError(
         f"this is a fault in caliban: {type(error).__name__}: {words}",
         hint="please report it; CALIBAN_DEBUG=1 shows where it happened",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from caliban.cli.completion import SCRIPTS
 from caliban.cli.invocation import Invocation
-from caliban.stdio import write_out
+from caliban.stdio import print_text
 
 
 def completion(invocation: Invocation) -> int:
     """Write the script of a shell."""
-    return write_out(SCRIPTS[invocation.values["shell"]]().encode())
+    return print_text(SCRIPTS[invocation.values["shell"]]())

@@ -23,10 +23,10 @@ from caliban.compose.provider import close_provider, list_models
 from caliban.compose.retired import retirement_words
 from caliban.compose.workspace import build_workspace
 from caliban.faces.cancellable import run_cancellable
-from caliban.stdio import write_out
+from caliban.stdio import print_text, write_out
 from caliban_common.codec import dumps
 from caliban_common.history import is_same_model
-from caliban_common.text import clean, one_line
+from caliban_common.text import one_line
 from caliban_provider.capabilities import Capabilities, ModelInfo
 from caliban_provider.errors import StreamIdle
 from caliban_provider.provider import make_ready
@@ -56,7 +56,7 @@ def models(invocation: Invocation) -> int:
     offers = run_cancellable(lambda: _offers(invocation.options), invocation.signals)
     if invocation.values["json"]:
         return write_out(b"".join(dumps(_data(offer)) + b"\n" for offer in offers))
-    return write_out(clean(_table(offers)).encode())
+    return print_text(_table(offers))
 
 
 async def _offers(options: Options) -> tuple[Offer, ...]:

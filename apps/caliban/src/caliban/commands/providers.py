@@ -13,10 +13,10 @@ from caliban.compose.catalog import BUILTIN, EXTRAS, ProviderEntry, find_provide
 from caliban.compose.keys import locate_key
 from caliban.compose.presets import PRESETS
 from caliban.compose.workspace import build_workspace
-from caliban.stdio import write_out
+from caliban.stdio import print_text, write_out
 from caliban_common.codec import dumps
 from caliban_common.errors import CalibanError
-from caliban_common.text import clean, one_line
+from caliban_common.text import one_line
 from caliban_drive.notice import Notice
 from caliban_provider.registry import clashes, names
 
@@ -54,7 +54,7 @@ def list_providers(invocation: Invocation) -> int:
         rows.append(_row(entry, has_key=located is not None))
     if invocation.values["json"]:
         return write_out(b"".join(dumps(asdict(row)) + b"\n" for row in rows))
-    return write_out(clean(_table(rows)).encode())
+    return print_text(_table(rows))
 
 
 def _row(entry: ProviderEntry, *, has_key: bool) -> ProviderRow:

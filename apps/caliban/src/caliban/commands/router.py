@@ -6,8 +6,7 @@ from caliban.cli.invocation import Invocation
 from caliban.commands.scope import model_inputs, report
 from caliban.compose.routes import capabilities_of, read_routing
 from caliban.compose.workspace import build_workspace
-from caliban.stdio import write_out
-from caliban_common.text import clean
+from caliban.stdio import print_text
 from caliban_model_router import Requirements
 from caliban_model_router.debug import explain, render
 
@@ -27,4 +26,4 @@ def router(invocation: Invocation) -> int:
     )
     table = render(explanation, effort_table=values["effort_table"])
     text = f"from {routing.source}\n{table}"
-    return write_out(clean(text).encode())
+    return print_text(text)

@@ -14,11 +14,11 @@ from caliban.compose.slash import CalledCommand, command_list
 from caliban.compose.workspace import build_workspace
 from caliban.errors import MissingError
 from caliban.slash.table import NAMES
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_lines, print_text
 from caliban_common.codec import dumps
 from caliban_common.near import did_you_mean
 from caliban_common.terminal import visible
-from caliban_common.text import clean, one_line
+from caliban_common.text import one_line
 from caliban_skills import NoSuchSkill, Skill, SkillCatalog, loaded_text
 
 MAX_WORDS = 100
@@ -37,7 +37,7 @@ def list_skills(invocation: Invocation) -> int:
         lines = [_line(row) for row in rows]
     for problem in (*project.settings.warnings, *skills.problems, *problems):
         complain(f"caliban: {problem}\n")
-    return write_out(clean("".join(f"{line}\n" for line in lines)).encode())
+    return print_lines(lines)
 
 
 def show_skill(invocation: Invocation) -> int:
@@ -53,7 +53,7 @@ def show_skill(invocation: Invocation) -> int:
             for problem in skills.problems:
                 complain(f"caliban: {problem}\n")
             raise MissingError(error.message, hint=error.hint) from error
-    return write_out(clean(f"{visible(text)}\n").encode())
+    return print_text(f"{visible(text)}\n")
 
 
 def _project(invocation: Invocation) -> Project:

@@ -12,8 +12,8 @@ from caliban.compose.keys import locate_key
 from caliban.compose.project import build_settings
 from caliban.compose.settings import unbuilt_words
 from caliban.compose.workspace import build_workspace
-from caliban.stdio import write_out
-from caliban_common.text import clean, one_line
+from caliban.stdio import print_text
+from caliban_common.text import one_line
 from caliban_drive.notice import Notice
 from caliban_settings import Settings
 
@@ -25,7 +25,7 @@ def status(invocation: Invocation) -> int:
     for warning in (*settings.warnings, *map(unbuilt_words, settings.unbuilt)):
         report(Notice(subtype="warning", message=warning))
     choice = choose_model(options.model, settings)
-    return write_out(clean("\n".join((*status_lines(choice, settings), ""))).encode())
+    return print_text("\n".join((*status_lines(choice, settings), "")))
 
 
 def status_lines(choice: ModelChoice, settings: Settings) -> tuple[str, ...]:

@@ -10,10 +10,10 @@ from caliban.compose.project import Project, open_project
 from caliban.compose.styles import find_styles, style_name
 from caliban.compose.workspace import build_workspace
 from caliban.errors import MissingError
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_lines, print_text
 from caliban_common.codec import dumps
 from caliban_common.terminal import visible
-from caliban_common.text import clean, one_line
+from caliban_common.text import one_line
 from caliban_output_styles import NoSuchStyle
 
 MAX_WORDS = 100
@@ -53,7 +53,7 @@ def list_styles(invocation: Invocation) -> int:
         ]
     for problem in (*project.settings.warnings, *styles.problems):
         complain(f"caliban: {problem}\n")
-    return write_out(clean("".join(f"{line}\n" for line in lines)).encode())
+    return print_lines(lines)
 
 
 def show_style(invocation: Invocation) -> int:
@@ -69,7 +69,7 @@ def show_style(invocation: Invocation) -> int:
     kept = "" if style.keeps_coding else "(without the usual words on how to work)\n"
     body = style.block().strip() or "(adds nothing)"
     notes = "".join(f"note: {note}\n" for note in style.notes)
-    return write_out(clean(visible(f"{notes}{kept}{body}\n")).encode())
+    return print_text(visible(f"{notes}{kept}{body}\n"))
 
 
 def _project(invocation: Invocation) -> Project:

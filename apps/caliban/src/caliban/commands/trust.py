@@ -19,14 +19,14 @@ from caliban.compose.project import STATE_WORDS, ProjectTrust, judge_trust
 from caliban.compose.settings import layers_of
 from caliban.compose.supplied import read_files
 from caliban.compose.surface import surface_of
-from caliban.compose.workspace import build_workspace
+from caliban.compose.workspace import build_workspace, resolved
 from caliban.errors import CommandRefused, ConfigError, UsageError
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_lines, print_text
 from caliban_common.codec import dumps
 from caliban_common.errors import CalibanError
 from caliban_common.paths import expand_user
 from caliban_common.terminal import visible
-from caliban_common.text import clean, one_line, plural
+from caliban_common.text import one_line, plural
 from caliban_settings import Withheld
 from caliban_trust import (
     Consent,
@@ -75,14 +75,14 @@ def list_trusted(invocation: Invocation) -> int:
             f"{state:10} {consent.trusted_at}  {consent.digest[:MIN_DIGITS]}  {visible(consent.root.path)}"
             for consent, state in rows
         ] or ["(no project is trusted)"]
-    return write_out(clean("".join(f"{line}\n" for line in lines)).encode())
+    return print_lines(lines)
 
 
 def show(invocation: Invocation) -> int:
     """Print what a project supplies, and the digest of it."""
     question = look_at(_directory(invocation))
     text = _json(question) if invocation.values["json"] else _shown(question)
-    return write_out(clean(text).encode())
+    return print_text(text)
 
 
 def add(invocation: Invocation) -> int:
@@ -102,10 +102,10 @@ def add(invocation: Invocation) -> int:
         )
     question = look_at(workspace)
     if not question.surface.asks:
-        return write_out(clean(f"{visible(str(workspace))}: {STATE_WORDS['nothing']}\n").encode())
+        return print_text(f"{visible(str(workspace))}: {STATE_WORDS['nothing']}\n")
     if question.trust.state == "trusted":
         text = f"{visible(str(workspace))} is trusted as it is, since {question.trust.since}\n"
-        return write_out(clean(text).encode())
+        return print_text(text)
     if question.trust.state == "unknown":
         raise ConfigError(question.trust.words or STATE_WORDS["unknown"])
     if values["yes"]:
@@ -125,7 +125,7 @@ def revoke(invocation: Invocation) -> int:
             if values["directory"] is not None:
                 raise UsageError("--all is every project: it takes no directory")
             count = store.revoke_all()
-            return write_out(f"{plural(count, 'project')} trusted no more\n".encode())
+            return print_text(f"{plural(count, 'project')} trusted no more\n")
         path = _revoked_path(values["directory"])
         gone = store.revoke(path)
     except TrustFailed as error:
@@ -133,7 +133,7 @@ def revoke(invocation: Invocation) -> int:
     if gone is None:
         complain(f"caliban: {one_line(path)} was not trusted\n")
         return NOT_THERE
-    return write_out(clean(f"trusted no more: {visible(path)}\n").encode())
+    return print_text(f"trusted no more: {visible(path)}\n")
 
 
 def _directory(invocation: Invocation) -> Path:
@@ -147,10 +147,7 @@ def _revoked_path(named: str | None) -> str:
     """The path that a consent would have; the folder need not be there any more."""
     if named is None:
         return str(build_workspace(None))
-    try:
-        return str(expand_user(named).resolve())
-    except (OSError, RuntimeError, ValueError) as error:
-        raise UsageError(f"{one_line(named, max_chars=200)} cannot be looked at") from error
+    return str(resolved(expand_user(named)))
 
 
 def look_at(workspace: Path) -> TrustQuestion:
@@ -213,14 +210,14 @@ def _agrees(question: TrustQuestion, invocation: Invocation) -> bool:
             hint="look with caliban trust show; then: caliban trust add --yes --digest "
             + digest[:MIN_DIGITS],
         )
-    code = write_out(clean(_shown(question)).encode())
+    code = print_text(_shown(question))
     return not code and says_yes("May all of this count in runs here?", invocation.signals)
 
 
 def _keep(question: TrustQuestion) -> int:
     consent = keep(question)
     text = f"trusted: {visible(consent.root.path)} ({consent.digest[:MIN_DIGITS]})\n"
-    return write_out(clean(text).encode())
+    return print_text(text)
 
 
 def keep(question: TrustQuestion) -> Consent:

@@ -12,9 +12,8 @@ from caliban.compose.project import ALLOWED, open_project
 from caliban.compose.settings import scope_file, unbuilt_words, with_flags
 from caliban.compose.workspace import build_workspace
 from caliban.errors import CommandRefused, ConfigError, UsageError
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_text
 from caliban_common.near import did_you_mean
-from caliban_common.text import clean
 from caliban_settings import SettingsError
 from caliban_settings.edit.address import KeyAddress, find_key
 from caliban_settings.edit.file import SettingsFile
@@ -30,7 +29,7 @@ def set_value(invocation: Invocation) -> int:
     address, file = _asked(scope, values["key"], invocation.options)
     write_setting(address, file, values["value"])
     _tell(invocation.options, address, file.scope)
-    return write_out(clean(f"{file.path}: {address.name} is set\n").encode())
+    return print_text(f"{file.path}: {address.name} is set\n")
 
 
 def write_setting(address: KeyAddress, file: SettingsFile, text: str) -> None:
@@ -48,7 +47,7 @@ def unset_value(invocation: Invocation) -> int:
     scope = chosen_scope(invocation.values["scope"])
     address, file = _asked(scope, invocation.values["key"], invocation.options)
     _rewrite(file, lambda text: without_value(text, address))
-    return write_out(clean(f"{file.path}: {address.name} is no longer set\n").encode())
+    return print_text(f"{file.path}: {address.name} is no longer set\n")
 
 
 def chosen_scope(word: str, scopes: tuple[str, ...] = WRITABLE) -> Scope:
@@ -117,7 +116,7 @@ def _rewrite(file: SettingsFile, change: Callable[[str], str]) -> None:
 
 def _tell(options: Options, address: KeyAddress, scope: Scope) -> None:
     for words in effects_of(options, address, scope):
-        complain(clean(f"caliban: {words}\n"))
+        complain(f"caliban: {words}\n")
 
 
 def effects_of(options: Options, address: KeyAddress, scope: Scope) -> Iterator[str]:

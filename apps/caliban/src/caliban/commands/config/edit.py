@@ -13,10 +13,9 @@ from caliban.commands.config.change import chosen_scope
 from caliban.compose.settings import scope_file
 from caliban.compose.workspace import build_workspace
 from caliban.errors import CommandRefused, ConfigError
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_text
 from caliban_common.errors import CalibanError
 from caliban_common.files import write_atomic
-from caliban_common.text import clean
 from caliban_process.foreground import run_in_foreground
 from caliban_settings import SettingsError
 from caliban_settings.edit.file import SettingsFile
@@ -40,11 +39,11 @@ def edit_settings(invocation: Invocation) -> int:
             _run_editor(copy)
             after = copy.read_text(encoding="utf-8", errors="replace")
             if after == before:
-                return write_out(clean(f"{file.path}: nothing was changed\n").encode())
+                return print_text(f"{file.path}: nothing was changed\n")
             problem = _problem(after, file)
             if problem is None:
                 break
-            complain(clean(f"caliban: {problem.message}\n"))
+            complain(f"caliban: {problem.message}\n")
             if not _again():
                 raise _kept(file, after) from problem
     return _put(file, before, after)
@@ -62,8 +61,8 @@ def _put(file: SettingsFile, before: str, after: str) -> int:
         side = _aside(file, after)
         raise CommandRefused(error.message, hint=f"your text is kept in {side}") from error
     for words in check_text(after, file.scope, file.path):
-        complain(clean(f"caliban: {words}\n"))
-    return write_out(clean(f"{file.path}: is written\n").encode())
+        complain(f"caliban: {words}\n")
+    return print_text(f"{file.path}: is written\n")
 
 
 def _problem(text: str, file: SettingsFile) -> SettingsError | None:

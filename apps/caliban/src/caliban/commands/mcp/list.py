@@ -19,11 +19,11 @@ from caliban.compose.servers.logins import login_state
 from caliban.compose.servers.written import TABLE, WrittenServers, written_servers
 from caliban.compose.workspace import build_workspace
 from caliban.errors import MissingError
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_lines, print_text
 from caliban_common.codec import dumps
 from caliban_common.paths import cache_dir
 from caliban_common.terminal import visible
-from caliban_common.text import clean, one_line, plural
+from caliban_common.text import one_line, plural
 from caliban_drive.notice import Notice
 from caliban_mcp import ListCache, PinStore, PinsUnusable, ServerConfig
 from caliban_mcp.config import download_words
@@ -112,7 +112,7 @@ def list_servers(invocation: Invocation) -> int:
         lines = [dumps(row).decode() for row in rows]
     else:
         lines = [_line(row) for row in rows] or ["no MCP servers: caliban mcp add writes one"]
-    return write_out(clean("".join(f"{line}\n" for line in lines)).encode())
+    return print_lines(lines)
 
 
 def show_server(invocation: Invocation) -> int:
@@ -121,8 +121,8 @@ def show_server(invocation: Invocation) -> int:
     config = listed.find(invocation.values["name"])
     row = whole_row(listed, config)
     if invocation.values["json"]:
-        return write_out(clean(f"{dumps(row).decode()}\n").encode())
-    return write_out(clean(visible("".join(f"{line}\n" for line in described(config, row)))).encode())
+        return print_text(f"{dumps(row).decode()}\n")
+    return print_text(visible("".join(f"{line}\n" for line in described(config, row))))
 
 
 def whole_row(listed: ListedServers, config: ServerConfig) -> dict[str, Any]:

@@ -19,10 +19,10 @@ from caliban.compose.servers.keptlogins import KeptLogins, logins_of
 from caliban.compose.servers.logins import login_of
 from caliban.errors import CommandRefused, ConfigError, UsageError
 from caliban.faces.cancellable import run_cancellable
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_text
 from caliban_common.errors import CalibanError
 from caliban_common.terminal import visible
-from caliban_common.text import clean, one_line, plural
+from caliban_common.text import one_line, plural
 from caliban_mcp import Connector, ServerConfig
 from caliban_mcp_client.errors import LoginFailed
 from caliban_mcp_client.oauth import ServerLogin
@@ -50,7 +50,7 @@ def login(invocation: Invocation) -> int:
         raise CommandRefused(
             f"no login to the MCP server {config.name}: {error.message}", hint=error.hint
         ) from None
-    return write_out(clean(visible(inputs.host.masker.text(words))).encode())
+    return print_text(visible(inputs.host.masker.text(words)))
 
 
 def logout(invocation: Invocation) -> int:
@@ -70,7 +70,7 @@ def logout(invocation: Invocation) -> int:
     except LoginFailed as error:
         raise CommandRefused(error.message, hint=error.hint) from None
     told = f"removed the login to the MCP server {shown}" if count else f"there is no login to {shown}"
-    return write_out(clean(visible(f"{told}\n")).encode())
+    return print_text(visible(f"{told}\n"))
 
 
 class TerminalAgent:

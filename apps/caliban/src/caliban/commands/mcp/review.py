@@ -14,10 +14,10 @@ from caliban.cli.invocation import Invocation
 from caliban.commands.mcp.list import ListedServers
 from caliban.compose.servers.build import pins_dir
 from caliban.errors import CommandRefused, UsageError
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_text, write_out
 from caliban_common.codec import dumps
 from caliban_common.terminal import visible
-from caliban_common.text import clean, one_line
+from caliban_common.text import one_line
 from caliban_mcp import PinStore, PinsUnusable, ServerConfig, ServerPins
 from caliban_mcp.definition import definition_lines, difference
 from caliban_mcp.hidden import has_hidden
@@ -53,16 +53,14 @@ def review(invocation: Invocation) -> int:
         return _forget(store, configs, name)
     waiting = [*_waiting(store, configs)]
     if values["json"]:
-        return write_out(clean("".join(f"{dumps(_row(one)).decode()}\n" for one in waiting)).encode()) or int(
-            bool(waiting)
-        )
+        return print_text("".join(f"{dumps(_row(one)).decode()}\n" for one in waiting)) or int(bool(waiting))
     if values["yes"]:
         return _accept_by_digest(store, waiting, values["digest"])
     if not waiting:
         return write_out(b"nothing waits to be looked at\n")
     left = 0
     for one in waiting:
-        write_out(clean(visible("".join(f"{line}\n" for line in _shown(one)))).encode())
+        print_text(visible("".join(f"{line}\n" for line in _shown(one))))
         if _asked(one):
             _accept(store, one)
         else:

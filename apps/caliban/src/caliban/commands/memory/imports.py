@@ -14,10 +14,11 @@ from msgspec.structs import replace
 
 from caliban.compose.memory.options import memory_options
 from caliban.compose.memory.places import MemoryPlaces
+from caliban.compose.workspace import resolved
 from caliban.errors import CommandRefused, MissingError, UsageError
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_lines
 from caliban_common.paths import expand_user
-from caliban_common.text import clean, one_line, plural
+from caliban_common.text import one_line, plural
 from caliban_memory import find_memory, project_root
 from caliban_memory.approvals import ImportApproval, ImportApprovals
 from caliban_memory.errors import MemoryFileRefused
@@ -48,24 +49,24 @@ def imports(verb: str, name: str | None, places: MemoryPlaces, *, is_sure: bool)
     if is_sure and verb != "approve":
         raise UsageError(f"--yes is for memory approve, not for memory {verb}")
     if verb == "revoke":
-        target = None if name is None else (places.workspace / expand_user(name)).resolve()
+        target = None if name is None else resolved(places.workspace / expand_user(name))
         count = store.revoke(root, target)
-        return _say(f"{plural(count, 'approval')} revoked") or (0 if count else NOT_DONE)
+        return print_lines([f"{plural(count, 'approval')} revoked"]) or (0 if count else NOT_DONE)
     if verb == "imports" and name is not None:
         raise UsageError("memory imports takes no name")
     known = {one.target: one.sha256 for one in store.load() if one.root == str(root)}
     there = _outside(places, known) if name is None else [_named(places, name, known)]
     if verb == "imports":
-        return _say("\n".join(map(_row, there)) or "nothing is imported from outside of the project")
+        return print_lines([*map(_row, there)] or ["nothing is imported from outside of the project"])
     return _approve(store, root, there, is_sure=is_sure)
 
 
 def _approve(store: ImportApprovals, root: Path, there: list[OutsideImport], *, is_sure: bool) -> int:
     fresh = [one for one in there if one.state != "approved"]
     if not fresh:
-        return _say("nothing waits for your approval")
+        return print_lines(["nothing waits for your approval"])
     for one in fresh:
-        complain(clean(f"{_row(one)}\n{_excerpt(one.text)}"))
+        complain(f"{_row(one)}\n{_excerpt(one.text)}")
     if not is_sure and not _agrees(len(fresh)):
         complain("caliban: not approved; nothing was written\n")
         return NOT_DONE
@@ -74,7 +75,7 @@ def _approve(store: ImportApprovals, root: Path, there: list[OutsideImport], *, 
         ImportApproval(root=str(root), target=str(one.target), sha256=one.sha256, approved_at=now)
         for one in fresh
     )
-    return _say("\n".join(f"approved {one_line(str(one.target))}" for one in fresh))
+    return print_lines(f"approved {one_line(str(one.target))}" for one in fresh)
 
 
 def _outside(places: MemoryPlaces, known: dict[str, str]) -> list[OutsideImport]:
@@ -138,7 +139,3 @@ def _agrees(count: int) -> bool:
         return sys.stdin.readline().strip().lower() in ("y", "yes")
     except (OSError, ValueError):
         return False
-
-
-def _say(text: str) -> int:
-    return write_out(clean(f"{text}\n").encode())

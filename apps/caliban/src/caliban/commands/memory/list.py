@@ -13,8 +13,8 @@ from caliban.compose.memory.run import RunMemory
 from caliban.compose.project import build_settings
 from caliban.compose.workspace import build_workspace
 from caliban.errors import MissingError, UsageError
-from caliban.stdio import write_out
-from caliban_common.text import clean, one_line, plural
+from caliban.stdio import print_text
+from caliban_common.text import one_line, plural
 from caliban_memory import MemorySet, TopicMissing, TopicRefused, Topics, edit_path, memory_rows, summary
 from caliban_memory.operations import topic_line
 
@@ -34,9 +34,9 @@ def memory(invocation: Invocation) -> int:
     if (name is not None) != (verb in NAMED):
         raise UsageError(f"memory {verb} takes {'the name of a note' if verb in NAMED else 'no name'}")
     if verb == "list":
-        return write_out(clean(memory_text(places, RunMemory(places, workspace, report))).encode())
+        return print_text(memory_text(places, RunMemory(places, workspace, report)))
     try:
-        return write_out(clean(note_text(verb, name, places)).encode())
+        return print_text(note_text(verb, name, places))
     except TopicMissing as error:
         raise MissingError(error.message) from error
     except TopicRefused as error:

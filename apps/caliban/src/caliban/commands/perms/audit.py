@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from caliban.cli.invocation import Invocation
 from caliban.errors import UsageError
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_text, write_out
 from caliban_common.paths import state_dir
 from caliban_common.text import one_line, plural
 from caliban_permissions.audit.read import AuditGarbage, AuditQuery, AuditRecord, read_audit
@@ -30,7 +30,7 @@ def audit(invocation: Invocation) -> int:
     code, count = 0, 0
     for record in records:
         count += 1
-        code = write_out(shown(record).encode())
+        code = print_text(shown(record))
         if code:
             return code
     if not count and not values["json"]:

@@ -17,7 +17,7 @@ from caliban.compose.project import open_project
 from caliban.compose.toolnames import unknown_tool
 from caliban.compose.workspace import build_workspace
 from caliban.errors import CommandRefused, MissingError, UsageError
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_text
 from caliban_agent_core.subagent.spec import agent_spec
 from caliban_agent_core.toolsearch.spec import search_spec
 from caliban_common.errors import FileFailed, NotRegularFile, TooLarge
@@ -25,7 +25,7 @@ from caliban_common.files import read_regular
 from caliban_common.near import did_you_mean
 from caliban_common.paths import config_dir, expand_user, managed_settings_dir
 from caliban_common.permission import Action
-from caliban_common.text import clean, one_line, plural
+from caliban_common.text import one_line, plural
 from caliban_permissions import Rule
 from caliban_permissions.importers import import_codex_rules, import_table
 from caliban_permissions.lint import FindingKind, LintFinding, describe, lint
@@ -59,7 +59,7 @@ def list_rules(invocation: Invocation) -> int:
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     else:
         text = "".join(rule_line(row, shows_scope=scope is None) for row in rows) or "(no rules)\n"
-    return write_out(clean(text).encode())
+    return print_text(text)
 
 
 def add_rule(invocation: Invocation) -> int:
@@ -74,7 +74,7 @@ def add_rule(invocation: Invocation) -> int:
     store = _store(invocation, scope)
     kept = store.rules()
     if any(_same(item.entry.rule, rule) for item in kept):
-        return write_out(clean(f"already there: {_words(rule)}\n").encode())
+        return print_text(f"already there: {_words(rule)}\n")
     before = [_as_rule(item) for item in kept if item.entry.problem is None]
     for finding in lint((*before, Rule(**rule))):
         if finding.index == len(before):
@@ -86,7 +86,7 @@ def add_rule(invocation: Invocation) -> int:
             complain(f"caliban: {finding.message}\n")
     path = store.add([rule])
     _say_waits(invocation, scope, [rule])
-    return write_out(clean(f"added to {path}: {_words(rule)}\n  {describe(Rule(**rule))}\n").encode())
+    return print_text(f"added to {path}: {_words(rule)}\n  {describe(Rule(**rule))}\n")
 
 
 def remove_rule(invocation: Invocation) -> int:
@@ -110,7 +110,7 @@ def remove_rule(invocation: Invocation) -> int:
         if index is not None:
             break
     if text:
-        return write_out(clean(text).encode())
+        return print_text(text)
     patterns = [str(item.entry.rule.get("pattern")) for item in kept]
     meant = did_you_mean(pattern, patterns) if pattern is not None else f"there are {len(kept)}"
     raise CommandRefused(
@@ -140,7 +140,7 @@ def import_rules(invocation: Invocation) -> int:
         name = unknown_tool(rule.pattern)
         if name is not None:
             complain(f"caliban: {rule.action} {rule.pattern} does nothing: there is no tool {name[0]}\n")
-    return write_out(clean("\n".join(lines or ["nothing to import"]) + "\n").encode()) or (0 if found else 1)
+    return print_text("\n".join(lines or ["nothing to import"]) + "\n") or (0 if found else 1)
 
 
 def export_rules(invocation: Invocation) -> int:
@@ -155,7 +155,7 @@ def export_rules(invocation: Invocation) -> int:
         text = json.dumps({"permissions": {"rules": rules}}, indent=2, ensure_ascii=False) + "\n"
     else:
         text = toml_rules(rules)
-    return write_out(clean(text).encode())
+    return print_text(text)
 
 
 def lint_rules(invocation: Invocation) -> int:
@@ -179,7 +179,7 @@ def lint_rules(invocation: Invocation) -> int:
         one, item = sound[finding.index]
         lines.append(_finding(one, item, finding.kind, _numbered(finding, sound)))
     text = "\n".join(lines) if lines else f"OK ({plural(len(kept), 'rule')}, no duplicate patterns)"
-    return write_out(clean(f"{text}\n").encode()) or (FINDINGS if lines else 0)
+    return print_text(f"{text}\n") or (FINDINGS if lines else 0)
 
 
 def _scope(name: str) -> Scope:

@@ -19,13 +19,13 @@ from caliban.compose.permissions import build_engine
 from caliban.compose.project import open_project
 from caliban.compose.workspace import build_workspace
 from caliban.errors import UsageError
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_text, write_out
 from caliban_agent_core.subagent.spec import agent_spec
 from caliban_agent_core.toolsearch.spec import search_spec
 from caliban_common.canonical import canonical_arguments
 from caliban_common.near import nearest
 from caliban_common.permission import Action
-from caliban_common.text import clean, one_line
+from caliban_common.text import one_line
 from caliban_common.tool import ToolSpec
 from caliban_drive.notice import Notice
 from caliban_permissions import Engine, Explanation, MatchedRule
@@ -39,7 +39,7 @@ FILE_ENDING: Final = ".toml"
 
 def perms(invocation: Invocation) -> int:
     """The word behind `perms` is a verb; without one it shows its help."""
-    return write_out(command_parser(PERMS).format_help().encode())
+    return print_text(command_parser(PERMS).format_help())
 
 
 def test(invocation: Invocation) -> int:
@@ -50,7 +50,7 @@ def test(invocation: Invocation) -> int:
 
         return judge_calls(Path(values["tool"]), _Judge(invocation))
     explanation = _explained(invocation)
-    return write_out(clean(_line(explanation)).encode()) or EXITS[explanation.verdict]
+    return print_text(_line(explanation)) or EXITS[explanation.verdict]
 
 
 def explain(invocation: Invocation) -> int:
@@ -60,7 +60,7 @@ def explain(invocation: Invocation) -> int:
         from caliban.commands.perms.explained import as_json
 
         return write_out(as_json(explanation)) or EXITS[explanation.verdict]
-    return write_out(clean(_full(explanation)).encode()) or EXITS[explanation.verdict]
+    return print_text(_full(explanation)) or EXITS[explanation.verdict]
 
 
 class _Judge:

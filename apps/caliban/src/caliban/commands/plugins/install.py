@@ -20,9 +20,9 @@ from caliban.compose.plugins.policy import trust_message
 from caliban.compose.plugins.stage import StagedPlugin, stage
 from caliban.errors import CommandRefused, UsageError
 from caliban.faces.cancellable import run_cancellable
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_lines, print_text, write_out
 from caliban_common.terminal import visible
-from caliban_common.text import clean, one_line
+from caliban_common.text import one_line
 from caliban_plugins import PluginFailed, capability_changes
 from caliban_plugins.source import PluginSource, archive_source, folder_source, git_source
 from caliban_plugins.store import updated
@@ -68,7 +68,7 @@ def update(invocation: Invocation) -> int:
             if name is not None:
                 with told():
                     raise
-            complain(clean(f"caliban: {plugin.name}: {error.message}\n"))
+            complain(f"caliban: {plugin.name}: {error.message}\n")
             code = NOT_INSTALLED
     if not plugins:
         return write_out(b"(no plugins)\n")
@@ -88,7 +88,7 @@ def _update_one(desk: PluginDesk, plugin: InstalledPlugin) -> int:
         if staged.plugin.name != plugin.name:
             raise CommandRefused(f"what is there now calls itself {staged.plugin.name}; nothing was changed")
         if staged.digest == plugin.current.digest and desk.store.is_whole(plugin):
-            return write_out(clean(f"{plugin.name}: up to date\n").encode())
+            return print_text(f"{plugin.name}: up to date\n")
         if not _agreed(desk, staged, plugin):
             complain(f"caliban: {plugin.name} was not updated; nothing was written\n")
             return NOT_INSTALLED
@@ -159,7 +159,7 @@ def _agreed(desk: PluginDesk, staged: StagedPlugin, before: InstalledPlugin | No
 
     Raises `CommandRefused` where there is nobody to ask.
     """
-    if write_out(clean("".join(f"{visible(line)}\n" for line in _lines(desk, staged, before))).encode()):
+    if print_lines(map(visible, _lines(desk, staged, before))):
         return False
     if desk.invocation.values["yes"]:
         return True
@@ -228,4 +228,4 @@ def _keep(desk: PluginDesk, staged: StagedPlugin, before: InstalledPlugin | None
 
 
 def _say(words: str, digest: str) -> int:
-    return write_out(clean(f"{words} ({digest[:12]})\n").encode())
+    return print_text(f"{words} ({digest[:12]})\n")

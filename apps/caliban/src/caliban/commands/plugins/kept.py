@@ -18,14 +18,14 @@ from caliban.compose.plugins.parts import plugin_hooks
 from caliban.compose.plugins.places import part_lines, plugin_store
 from caliban.compose.plugins.policy import is_enabled
 from caliban.compose.plugins.run import with_plugins
+from caliban.compose.workspace import current_dir, typed_path
 from caliban.errors import CommandRefused
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_lines, print_text, write_out
 from caliban_common.codec import dumps
 from caliban_common.errors import CalibanError
 from caliban_common.near import did_you_mean
-from caliban_common.paths import expand_user
 from caliban_common.terminal import visible
-from caliban_common.text import clean, one_line, plural
+from caliban_common.text import one_line, plural
 from caliban_plugins import (
     Plugin,
     PluginRecords,
@@ -58,7 +58,7 @@ def list_plugins(invocation: Invocation) -> int:
             f"{row['state']:9} {row['scope']:8} {row['name']:24} {row['version']:10} {row['source']}".rstrip()
             for row in rows
         ] or ["(no plugins)"]
-    return write_out(clean("".join(f"{visible(line)}\n" for line in lines)).encode())
+    return print_lines(map(visible, lines))
 
 
 def show_plugin(invocation: Invocation) -> int:
@@ -82,7 +82,7 @@ def show_plugin(invocation: Invocation) -> int:
 
 def help_plugin(invocation: Invocation) -> int:
     """Print the help of the command."""
-    return write_out(command_parser(PLUGIN).format_help().encode())
+    return print_text(command_parser(PLUGIN).format_help())
 
 
 def rollback(invocation: Invocation) -> int:
@@ -104,7 +104,7 @@ def rollback(invocation: Invocation) -> int:
             )
         )
     words = f"{back.name} is version {back.current.version} again ({back.current.digest[:12]})\n"
-    return write_out(clean(words).encode())
+    return print_text(words)
 
 
 def remove(invocation: Invocation) -> int:
@@ -127,13 +127,12 @@ def remove(invocation: Invocation) -> int:
             return replace(records, plugins=tuple(one for one in records.plugins if one.name != gone))
 
         store.change(change)
-    return write_out(clean(f"removed: {gone}\n").encode())
+    return print_text(f"removed: {gone}\n")
 
 
 def validate(invocation: Invocation) -> int:
     """Read a plugin or a marketplace, and say what is wrong with it."""
-    root = expand_user(invocation.values["directory"] or ".")
-    root = root if root.is_absolute() else Path.cwd() / root
+    root = typed_path(invocation.values["directory"] or ".")
     if not root.is_dir():
         raise CommandRefused(f"{one_line(str(root), max_chars=200)} is not a directory")
     index = next((root / name for name in FILES if (root / name).is_file()), None)
@@ -156,14 +155,14 @@ def validate(invocation: Invocation) -> int:
         ]
         text = visible("\n".join(lines))
     for problem in problems:
-        complain(clean(f"caliban: {problem}\n"))
-    return write_out(clean(f"{text}\n").encode()) or (REFUSED if problems else 0)
+        complain(f"caliban: {problem}\n")
+    return print_text(f"{text}\n") or (REFUSED if problems else 0)
 
 
 def init(invocation: Invocation) -> int:
     """Make a new plugin."""
     name = invocation.values["name"]
-    folder = Path.cwd() / name
+    folder = current_dir() / name
     if folder.exists():
         raise CommandRefused(f"there is a {one_line(name, max_chars=80)} here already; nothing was written")
     with told():
@@ -171,7 +170,7 @@ def init(invocation: Invocation) -> int:
             paths = make_plugin(folder, name)
         except CalibanError as error:
             raise CommandRefused(error.message, hint=error.hint) from error
-    return write_out(clean("".join(f"{name}/{path}\n" for path in paths)).encode())
+    return print_text("".join(f"{name}/{path}\n" for path in paths))
 
 
 def _loaded(desk: PluginDesk) -> dict[str, Plugin]:
@@ -268,5 +267,5 @@ def _validate_market(root: Path, index: Path, invocation: Invocation) -> int:
     else:
         text = f"marketplace {market.name}: {plural(len(market.entries), 'plugin')}"
     for problem in problems:
-        complain(clean(f"caliban: {problem}\n"))
-    return write_out(clean(f"{visible(text)}\n").encode()) or (REFUSED if problems else 0)
+        complain(f"caliban: {problem}\n")
+    return print_text(f"{visible(text)}\n") or (REFUSED if problems else 0)

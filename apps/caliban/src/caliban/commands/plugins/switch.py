@@ -16,11 +16,10 @@ from caliban.compose.plugins.places import folder_words
 from caliban.compose.plugins.policy import is_enabled
 from caliban.compose.supplied import ProjectFile
 from caliban.errors import CommandRefused, ConfigError
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_lines, print_text
 from caliban_common.errors import CalibanError
 from caliban_common.files import ensure_private_dir, read_regular, write_atomic
 from caliban_common.terminal import visible
-from caliban_common.text import clean
 from caliban_plugins.record import PluginRecords, ProjectConsent
 
 FILES: Final[Mapping[str, str]] = {"project": "settings.toml", "local": "settings.local.toml"}
@@ -47,7 +46,7 @@ def disable(invocation: Invocation) -> int:
     if theirs and desk.store.records().plugin(name) is None:
         with told():
             desk.store.change(lambda records: _without(records, str(desk.workspace), name))
-        return _said(f"disabled: {name} of this project")
+        return print_lines([f"disabled: {name} of this project"])
     return _switch(desk, name, is_on=False)
 
 
@@ -57,7 +56,7 @@ def _switch(desk: PluginDesk, name: str, *, is_on: bool) -> int:
     word = "enabled" if is_on else "disabled"
     if scope != "user":
         switch_in_settings(desk, plugin.id, scope, is_on=is_on)
-        return _said(f"{word}: {plugin.name}, in the {scope} settings")
+        return print_lines([f"{word}: {plugin.name}, in the {scope} settings"])
 
     def change(records: PluginRecords) -> PluginRecords:
         changed = tuple(
@@ -69,7 +68,7 @@ def _switch(desk: PluginDesk, name: str, *, is_on: bool) -> int:
         desk.store.change(change)
     if is_enabled(replace(plugin, enabled=is_on), desk.settings, desk.environ) != is_on:
         complain("caliban: settings or a variable say otherwise, and count first: enabled_plugins\n")
-    return _said(f"{word}: {plugin.name}")
+    return print_lines([f"{word}: {plugin.name}"])
 
 
 def _agree(desk: PluginDesk, file: ProjectFile) -> int:
@@ -77,7 +76,7 @@ def _agree(desk: PluginDesk, file: ProjectFile) -> int:
     if not desk.project.trust.counts:
         complain("caliban: this project is not trusted yet, and nothing of it counts: caliban trust add\n")
     text = f"plugin  {file.name}, in {file.path}\ndigest  {file.data.decode()}\n{folder_words(file.path)}\n"
-    write_out(clean(visible(text)).encode())
+    print_text(visible(text))
     if not desk.invocation.values["yes"]:
         if not has_person():
             raise CommandRefused(
@@ -96,7 +95,7 @@ def _agree(desk: PluginDesk, file: ProjectFile) -> int:
 
     with told():
         desk.store.change(change)
-    return _said(f"enabled: {file.name} of this project ({consent.digest[:12]})")
+    return print_lines([f"enabled: {file.name} of this project ({consent.digest[:12]})"])
 
 
 def _without(records: PluginRecords, root: str, name: str) -> PluginRecords:
@@ -154,7 +153,3 @@ def _changed(text: str, name: str, line: str) -> str:
     else:
         lines.insert(at + 1, line)
     return "\n".join(lines) + "\n"
-
-
-def _said(words: str) -> int:
-    return write_out(clean(f"{words}\n").encode())

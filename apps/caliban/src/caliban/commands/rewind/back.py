@@ -21,7 +21,7 @@ from caliban.compose.sessionstore import session_store
 from caliban.compose.truncation import Cut, cut_before
 from caliban.compose.workspace import build_workspace
 from caliban.errors import CommandRefused, MissingError, UsageError
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_text, write_out
 from caliban_checkpoint import (
     SUPPORTED,
     CheckpointStore,
@@ -36,7 +36,7 @@ from caliban_checkpoint import (
 )
 from caliban_common.codec import dumps
 from caliban_common.terminal import visible
-from caliban_common.text import clean, one_line, plural
+from caliban_common.text import one_line, plural
 from caliban_sessions import SessionWriter
 
 NOT_DONE: Final = 1
@@ -76,7 +76,7 @@ def rewind(invocation: Invocation) -> int:
     workspace = build_workspace(invocation.options.workspace.workspace)
     inputs = _inputs(invocation, workspace)
     if values["to"] is None:
-        return write_out(clean(_listed(inputs, as_json=values["json"])).encode())
+        return print_text(_listed(inputs, as_json=values["json"]))
     manifest = inputs.named(values["to"])
     if not values["conversation"] and not SUPPORTED:
         raise CommandRefused(
@@ -130,7 +130,7 @@ def _inputs(invocation: Invocation, workspace: Path) -> RewindInputs:
     checkpoints = CheckpointStore(place, saved.id, limits_of(host.environ))
     manifests, problems = checkpoints.load()
     for problem in problems:
-        complain(clean(f"caliban: {problem}\n"))
+        complain(f"caliban: {problem}\n")
     roots = Roots((workspace, *roots_of(settings, workspace)))
     return RewindInputs(
         session=saved.id,
@@ -269,9 +269,9 @@ def _report(invocation: Invocation, inputs: RewindInputs, rewound: Rewound) -> i
             "notes": notes,
         }
         return write_out(dumps(data) + b"\n") or code
-    written = write_out(clean(told(rewound, inputs.workspace, dry_run=values["dry_run"])).encode())
+    written = print_text(told(rewound, inputs.workspace, dry_run=values["dry_run"]))
     for note in notes:
-        complain(clean(f"caliban: {note}\n"))
+        complain(f"caliban: {note}\n")
     if rewound.barred:
         hint = (
             "--force overwrites what others did, and does what can be done" if not values["dry_run"] else ""

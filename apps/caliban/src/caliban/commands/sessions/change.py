@@ -13,8 +13,8 @@ from caliban.compose.retention import forget_checkpoints, move_checkpoints
 from caliban.compose.sessionstore import cleanup_days, require_session, session_store
 from caliban.compose.workspace import build_workspace
 from caliban.errors import CommandRefused, UsageError
-from caliban.stdio import complain, write_out
-from caliban_common.text import clean, one_line, plural
+from caliban.stdio import complain, print_lines
+from caliban_common.text import one_line, plural
 from caliban_sessions import SessionError, SessionStore, is_name
 
 MAX_DAYS = 100_000
@@ -41,7 +41,7 @@ def rename_session(invocation: Invocation) -> int:
         with store.open(new or name, create=False) as session:
             session.describe(title=one_line(title, max_chars=TITLE_CHARS))
         said.append(f"{new or name} is shown as {one_line(title)!r}" if title.strip() else "it has no title")
-    return _say(said)
+    return print_lines(said)
 
 
 def label_session(invocation: Invocation) -> int:
@@ -51,7 +51,7 @@ def label_session(invocation: Invocation) -> int:
     added = tuple(one_line(label, max_chars=LABEL_CHARS + 1) for label in values["labels"])
     store = _store_with(invocation, name)
     if not added and not removed:
-        return _say(store.load(name).labels or ["(no labels)"])
+        return print_lines(store.load(name).labels or ["(no labels)"])
     for label in added:
         if not label or len(label) > LABEL_CHARS:
             raise UsageError(f"a label has 1 to {LABEL_CHARS} characters; {label!r} does not")
@@ -64,7 +64,7 @@ def label_session(invocation: Invocation) -> int:
         if len(after) > LABELS:
             raise UsageError(f"a session has at most {LABELS} labels", hint="--remove LABEL takes one away")
         session.describe(labels=after)
-    return _say(after or ["(no labels)"])
+    return print_lines(after or ["(no labels)"])
 
 
 def fork_session(invocation: Invocation) -> int:
@@ -75,7 +75,7 @@ def fork_session(invocation: Invocation) -> int:
     with store.fork(values["name"], new) as session:
         for warning in session.state.warnings:
             complain(f"caliban: {warning}\n")
-    return _say([new])
+    return print_lines([new])
 
 
 def remove_sessions(invocation: Invocation) -> int:
@@ -87,7 +87,7 @@ def remove_sessions(invocation: Invocation) -> int:
         if not store.exists(name) and not (is_name(name) and store.has_leftovers(name)):
             require_session(store, name)
     if not _may(values["yes"], f"remove {', '.join(names)}? It cannot be undone.", "remove"):
-        return _say(["nothing was removed"]) or 1
+        return print_lines(["nothing was removed"]) or 1
     workspaces = {head.name: head.workspace for head in store.list() if head.name in names}
     code = 0
     for name in names:
@@ -98,7 +98,7 @@ def remove_sessions(invocation: Invocation) -> int:
             code = 1
         else:
             _forget_checkpoints({name: workspaces.get(name, "")})
-            code = _say([f"removed {name}"]) or code
+            code = print_lines([f"removed {name}"]) or code
     return code
 
 
@@ -118,19 +118,21 @@ def prune_sessions(invocation: Invocation) -> int:
     before = datetime.now(UTC) - timedelta(days=min(days, MAX_DAYS))
     old = [head.name for head in store.list() if head.updated_at < before and not head.problem]
     if not old:
-        return _say([f"every session was used in the last {plural(days, 'day')}"])
+        return print_lines([f"every session was used in the last {plural(days, 'day')}"])
     if values["dry_run"]:
-        return _say([*old, f"{plural(len(old), 'session')} would be removed"])
+        return print_lines([*old, f"{plural(len(old), 'session')} would be removed"])
     what = f"remove {_some(old)}, not used for {plural(days, 'day')}? It cannot be undone."
     if not _may(values["yes"], what, "prune"):
-        return _say(["nothing was removed"]) or 1
+        return print_lines(["nothing was removed"]) or 1
     workspaces = {head.name: head.workspace for head in store.list()}
     gone = store.remove_unused(before)
     _forget_checkpoints({name: workspaces[name] for name in gone})
     for name in old:
         if name not in gone:
             complain(f"caliban: {name} stays: it is in use, or was used meanwhile, or cannot be removed\n")
-    return _say([f"removed {plural(len(gone), 'session')}: {_some(gone)}" if gone else "nothing was removed"])
+    return print_lines(
+        [f"removed {plural(len(gone), 'session')}: {_some(gone)}" if gone else "nothing was removed"]
+    )
 
 
 def _forget_checkpoints(workspaces: Mapping[str, str]) -> None:
@@ -161,7 +163,3 @@ def _may(is_sure: bool, question: str, verb: str) -> bool:
 def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return ", ".join(names[:NAMED]) + more
-
-
-def _say(lines: Sequence[str]) -> int:
-    return write_out(clean("".join(f"{line}\n" for line in lines)).encode())

@@ -16,7 +16,7 @@ from caliban.compose.sessionstore import require_session, session_store
 from caliban.compose.spending import SavedPrices
 from caliban.compose.workspace import build_workspace
 from caliban.errors import CommandRefused
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_text, write_out
 from caliban_common.errors import CalibanError
 from caliban_common.files import write_atomic
 from caliban_common.mask import Masker
@@ -52,7 +52,7 @@ def export_session(invocation: Invocation) -> int:
     if target is None:
         return write_out(data)
     write_export(target, data, force=bool(values["force"]))
-    return write_out(clean(f"{target}\n").encode())
+    return print_text(f"{target}\n")
 
 
 def exported(

@@ -13,9 +13,9 @@ from caliban.compose.project import build_settings
 from caliban.compose.sessionstore import require_session, session_store
 from caliban.compose.spending import SavedPrices, spent_by, usd
 from caliban.compose.workspace import build_workspace
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_text
 from caliban_common.codec import usage_to_json
-from caliban_common.text import clean, one_line, plural
+from caliban_common.text import one_line, plural
 from caliban_sessions import SessionHead, SessionState, SessionStore
 from caliban_sessions.find import named, search
 from caliban_sessions.tree import SessionTree, tree_of
@@ -26,7 +26,7 @@ SAID_CHARS = 400
 
 def sessions(invocation: Invocation) -> int:
     """The word behind `sessions` is a verb; without one it shows its help."""
-    return write_out(command_parser(SESSIONS).format_help().encode())
+    return print_text(command_parser(SESSIONS).format_help())
 
 
 def list_sessions(invocation: Invocation) -> int:
@@ -54,12 +54,10 @@ def list_sessions(invocation: Invocation) -> int:
             json.dumps(_data(head, prices, depth, hits.get(head.name)), ensure_ascii=False)
             for depth, head in rows
         ]
-        return write_out(clean("".join(line + "\n" for line in lines)).encode())
+        return print_text("".join(line + "\n" for line in lines))
     if not chosen:
-        return write_out(
-            _none(here, is_filtered=any(values[name] for name in ("query", "search", "label"))).encode()
-        )
-    return write_out(clean(_table(rows, prices, hits, shows_place=everywhere)).encode())
+        return print_text(_none(here, is_filtered=any(values[name] for name in ("query", "search", "label"))))
+    return print_text(_table(rows, prices, hits, shows_place=everywhere))
 
 
 def show_session(invocation: Invocation) -> int:
@@ -74,8 +72,8 @@ def show_session(invocation: Invocation) -> int:
     head = next(head for head in store.list() if head.name == name)
     if invocation.values["json"]:
         data = json.dumps(_data(head, prices, 0, None), ensure_ascii=False)
-        return write_out(clean(data + "\n").encode())
-    return write_out(clean("".join(_shown(state, head, prices))).encode())
+        return print_text(data + "\n")
+    return print_text("".join(_shown(state, head, prices)))
 
 
 def is_of(head: SessionHead, here: str | None) -> bool:
