@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,6 +13,8 @@ import pytest
 from command_kit import Cli
 from hang_guard import HANG_S
 from starts_kit import TRUE_START
+
+from caliban_provider_anthropic.testing import wire
 
 FAULT = "this is a fault in caliban"
 
@@ -62,11 +65,7 @@ def test_an_answer_that_cannot_be_written_is_a_failure(cli: Cli) -> None:
 
 def test_a_name_that_the_system_refuses_is_no_fault_of_the_program(cli: Cli) -> None:
     long = "x" * 300
-    for words in (
-        ("plugin", "validate", long),
-        ("plugin", "install", "--dir", long),
-        ("-p", "x", "--record", long),
-    ):
+    for words in (("plugin", "validate"), ("plugin", "install", "--dir"), ("-p", "x", "--record")):
         done = cli.run(*words, long)
         assert (done.code, FAULT in done.err, "ile name too long" in done.err) == (1, False, True), done.err
 
@@ -82,3 +81,45 @@ def test_a_home_of_somebody_who_does_not_exist_is_a_folder_that_is_not_there(cli
     assert (install.code, FAULT in install.err) == (1, False), install.err
     servers = cli.run("-p", "x", "--mcp-config", "~nosuchuser/x")
     assert (servers.code, FAULT in servers.err) == (78, False), servers.err
+
+
+def interrupted(cli: Cli, *words: str, asks: str, env: dict[str, str] | None = None) -> tuple[int, str]:
+    """How a command ends that is interrupted once at a terminal when it `asks`, and its standard error."""
+    ours, theirs = os.openpty()
+    process = cli.start(*words, stdin=theirs, env=env)
+    os.close(theirs)
+    assert process.stderr is not None
+    told = b""
+    while asks.encode() not in told:
+        piece = os.read(process.stderr.fileno(), 1 << 16)
+        assert piece, told
+        told += piece
+    process.send_signal(signal.SIGINT)
+    _, rest = process.communicate(timeout=HANG_S)
+    os.close(ours)
+    return process.returncode, (told + rest).decode()
+
+
+def test_one_interrupt_ends_a_question(cli: Cli) -> None:
+    cli.script(wire.exchange(wire.text("yes")))
+    assert cli.run("-p", "hello", "--session", "one").code == 0
+    code, err = interrupted(cli, "sessions", "rm", "one", asks="[y/N] ")
+    assert (code, "cancelled; nothing was written" in err) == (124, True), err
+    assert cli.run("sessions", "show", "one").code == 0
+
+
+def test_what_was_edited_is_kept_when_its_question_is_interrupted(cli: Cli) -> None:
+    editor = cli.home / "editor"
+    editor.write_text('#!/bin/sh\necho "no settings =" >"$1"\n')
+    editor.chmod(0o755)
+    code, err = interrupted(cli, "config", "edit", asks="edit it again? [Y/n] ", env={"VISUAL": str(editor)})
+    side = cli.home / ".config" / "caliban" / "settings.toml.rejected"
+    assert (code, f"it is kept in {side}" in err) == (78, True), err
+    assert side.read_text() == "no settings =\n"
+
+
+def test_an_editor_that_takes_the_file_away_changes_nothing(cli: Cli) -> None:
+    settings = cli.configure('model = "one"\n')
+    done = cli.run("config", "edit", env={"VISUAL": "rm"})
+    assert (done.code, "nothing is changed: the editor left no text" in done.err) == (1, True), done.err
+    assert settings.read_text() == 'model = "one"\n'

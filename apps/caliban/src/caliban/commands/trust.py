@@ -13,7 +13,7 @@ from msgspec import Struct
 from caliban.cli.invocation import Invocation
 from caliban.cli.options import SettingsOptions
 from caliban.cli.tables.trust import MIN_DIGITS
-from caliban.commands.asked import has_person, says_yes
+from caliban.commands.asked import has_person, lets_count
 from caliban.compose.consents import refused_root, store_path, trust_store
 from caliban.compose.project import STATE_WORDS, ProjectTrust, judge_trust
 from caliban.compose.settings import layers_of
@@ -211,7 +211,7 @@ def _agrees(question: TrustQuestion, invocation: Invocation) -> bool:
             + digest[:MIN_DIGITS],
         )
     code = print_text(_shown(question))
-    return not code and says_yes("May all of this count in runs here?", invocation.signals)
+    return not code and lets_count(invocation.signals)
 
 
 def _keep(question: TrustQuestion) -> int:

@@ -39,14 +39,14 @@ def write_setting(address: KeyAddress, file: SettingsFile, text: str) -> None:
     except SettingsNotWritten as error:
         raise UsageError(error.message, hint=error.hint) from error
     _refuse(address, file.scope, value)
-    _rewrite(file, lambda whole: with_value(whole, address, value))
+    rewrite_settings(file, lambda whole: with_value(whole, address, value))
 
 
 def unset_value(invocation: Invocation) -> int:
     """Take one setting out."""
     scope = chosen_scope(invocation.values["scope"])
     address, file = _asked(scope, invocation.values["key"], invocation.options)
-    _rewrite(file, lambda text: without_value(text, address))
+    rewrite_settings(file, lambda text: without_value(text, address))
     return print_text(f"{file.path}: {address.name} is no longer set\n")
 
 
@@ -92,7 +92,7 @@ def _refuse(address: KeyAddress, scope: Scope, value: Any) -> None:
         )
 
 
-def _rewrite(file: SettingsFile, change: Callable[[str], str]) -> None:
+def rewrite_settings(file: SettingsFile, change: Callable[[str], str]) -> None:
     """Change the file where the whole of it is then right. Raises `CommandRefused`, `ConfigError`."""
     other = file.path.with_suffix(".json")
     if other.exists() and not file.path.exists():

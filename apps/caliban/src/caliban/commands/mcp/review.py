@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any, Final
@@ -11,8 +10,10 @@ from typing import Any, Final
 from msgspec import Struct
 
 from caliban.cli.invocation import Invocation
+from caliban.commands.asked import can_answer, says_yes
 from caliban.commands.mcp.list import ListedServers
 from caliban.compose.servers.build import pins_dir
+from caliban.early_signals import EarlySignals
 from caliban.errors import CommandRefused, UsageError
 from caliban.stdio import complain, print_text, write_out
 from caliban_common.codec import dumps
@@ -61,7 +62,7 @@ def review(invocation: Invocation) -> int:
     left = 0
     for one in waiting:
         print_text(visible("".join(f"{line}\n" for line in _shown(one))))
-        if _asked(one):
+        if _is_let_in(one, invocation.signals):
             _accept(store, one)
         else:
             left += 1
@@ -106,14 +107,13 @@ def _accept(store: PinStore, one: WaitingTools) -> None:
     complain(f"caliban: let in of the MCP server {one.config.name}: {what}\n")
 
 
-def _asked(one: WaitingTools) -> bool:
+def _is_let_in(one: WaitingTools, signals: EarlySignals) -> bool:
     """Whether a person says yes; without a terminal nobody does."""
-    if not (sys.stdin is not None and sys.stdin.isatty()):
+    if not can_answer():
         way = f"caliban mcp review {one.config.name} --yes --digest {one.digest[:MIN_DIGITS]}"
         complain(f"caliban: to let it in: {way}\n")
         return False
-    complain("Offer this to the model? [y/N] ")
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    return says_yes("Offer this to the model?", signals)
 
 
 def _row(one: WaitingTools) -> Mapping[str, Any]:

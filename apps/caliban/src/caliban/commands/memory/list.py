@@ -30,7 +30,7 @@ def memory(invocation: Invocation) -> int:
     places = memory_places(options, settings, workspace, os.environ)
     assert places is not None, "no flag of this command replaces the system prompt"
     if verb in OF_IMPORTS:
-        return imports(verb, name, places, is_sure=invocation.values["yes"])
+        return imports(invocation, places)
     if (name is not None) != (verb in NAMED):
         raise UsageError(f"memory {verb} takes {'the name of a note' if verb in NAMED else 'no name'}")
     if verb == "list":

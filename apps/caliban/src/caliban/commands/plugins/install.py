@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from caliban.cli.invocation import Invocation
-from caliban.commands.asked import has_person, says_yes
+from caliban.commands.asked import has_person, lets_count
+from caliban.commands.config.change import chosen_scope
 from caliban.commands.plugins.desk import PluginDesk, open_desk, told
 from caliban.commands.plugins.marketplace import refreshed
 from caliban.commands.plugins.switch import switch_in_settings
@@ -51,7 +52,7 @@ def install(invocation: Invocation) -> int:
             _keep(desk, staged, before)
     scope = invocation.values["scope"]
     if scope not in (None, "user"):
-        switch_in_settings(desk, staged.plugin.name, scope, is_on=True)
+        switch_in_settings(desk, staged.plugin.name, chosen_scope(scope), is_on=True)
     return _say(f"installed: {staged.plugin.name} {staged.plugin.manifest.version}".rstrip(), staged.digest)
 
 
@@ -172,7 +173,7 @@ def _agreed(desk: PluginDesk, staged: StagedPlugin, before: InstalledPlugin | No
             "there is no terminal to ask at: nothing is installed without a person",
             hint="look at what is shown; --yes says that you have",
         )
-    return says_yes("May all of this count in runs here?", desk.invocation.signals)
+    return lets_count(desk.invocation.signals)
 
 
 def _agreed_digests(plugin: InstalledPlugin) -> set[str]:

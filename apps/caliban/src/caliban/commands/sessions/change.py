@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from caliban.cli.invocation import Invocation
+from caliban.commands.asked import can_answer, says_yes
 from caliban.compose.project import build_settings
 from caliban.compose.retention import forget_checkpoints, move_checkpoints
 from caliban.compose.sessionstore import cleanup_days, require_session, session_store
@@ -86,7 +86,7 @@ def remove_sessions(invocation: Invocation) -> int:
     for name in names:
         if not store.exists(name) and not (is_name(name) and store.has_leftovers(name)):
             require_session(store, name)
-    if not _may(values["yes"], f"remove {', '.join(names)}? It cannot be undone.", "remove"):
+    if not _may_remove(invocation, ", ".join(names), "remove"):
         return print_lines(["nothing was removed"]) or 1
     workspaces = {head.name: head.workspace for head in store.list() if head.name in names}
     code = 0
@@ -121,12 +121,11 @@ def prune_sessions(invocation: Invocation) -> int:
         return print_lines([f"every session was used in the last {plural(days, 'day')}"])
     if values["dry_run"]:
         return print_lines([*old, f"{plural(len(old), 'session')} would be removed"])
-    what = f"remove {_some(old)}, not used for {plural(days, 'day')}? It cannot be undone."
-    if not _may(values["yes"], what, "prune"):
+    if not _may_remove(invocation, f"{_some(old)}, not used for {plural(days, 'day')}", "prune"):
         return print_lines(["nothing was removed"]) or 1
     workspaces = {head.name: head.workspace for head in store.list()}
     gone = store.remove_unused(before)
-    _forget_checkpoints({name: workspaces[name] for name in gone})
+    _forget_checkpoints({name: workspaces.get(name, "") for name in gone})
     for name in old:
         if name not in gone:
             complain(f"caliban: {name} stays: it is in use, or was used meanwhile, or cannot be removed\n")
@@ -147,17 +146,13 @@ def _store_with(invocation: Invocation, name: str) -> SessionStore:
     return store
 
 
-def _may(is_sure: bool, question: str, verb: str) -> bool:
-    """Whether a person agrees. Raises `CommandRefused` where nobody can be asked."""
-    if is_sure:
+def _may_remove(invocation: Invocation, what: str, verb: str) -> bool:
+    """Whether a person agrees to remove `what`. Raises `CommandRefused` where nobody can be asked."""
+    if invocation.values["yes"]:
         return True
-    if sys.stdin is None or not sys.stdin.isatty():
+    if not can_answer():
         raise CommandRefused(f"{verb}: nobody can be asked here", hint="--yes removes without asking")
-    complain(f"{question} [y/N] ")
-    try:
-        return sys.stdin.readline().strip().lower() in ("y", "yes")
-    except (OSError, ValueError):
-        return False
+    return says_yes(f"remove {what}? It cannot be undone.", invocation.signals)
 
 
 def _some(names: Sequence[str]) -> str:
