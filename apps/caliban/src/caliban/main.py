@@ -5,9 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 from caliban.cli.commands import COMMANDS, find_command
 from caliban.cli.formats import output_format
@@ -26,10 +27,14 @@ if TYPE_CHECKING:
 
 SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT)
 REFUSALS = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP, errno.EIO)
-HINTS = {
-    **dict.fromkeys(SHORTAGES, "look at ulimit -a, and at the free space"),
-    **dict.fromkeys(REFUSALS, "look at that path: whose it is, how long it is, and what it is mounted from"),
-}
+HINTS: Final[Mapping[int, str]] = MappingProxyType(
+    {
+        **dict.fromkeys(SHORTAGES, "look at ulimit -a, and at the free space"),
+        **dict.fromkeys(
+            REFUSALS, "look at that path: whose it is, how long it is, and what it is mounted from"
+        ),
+    }
+)
 """What the system refuses is no fault of ours, wherever in the program it comes up: what to do next."""
 
 

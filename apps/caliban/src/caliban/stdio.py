@@ -66,9 +66,13 @@ def write_out(data: bytes) -> int:
 
 def print_text(text: str) -> int:
     """Write `text` to standard output, as UTF-8 whatever is in it; the exit code is that of `write_out`."""
-    from caliban_common.text import clean
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:
+        from caliban_common.text import clean
 
-    return write_out(clean(text).encode())
+        data = clean(text).encode()
+    return write_out(data)
 
 
 def print_lines(lines: Iterable[str]) -> int:
