@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -123,3 +124,31 @@ def test_an_editor_that_takes_the_file_away_changes_nothing(cli: Cli) -> None:
     done = cli.run("config", "edit", env={"VISUAL": "rm"})
     assert (done.code, "nothing is changed: the editor left no text" in done.err) == (1, True), done.err
     assert settings.read_text() == 'model = "one"\n'
+
+
+def test_what_is_new_in_a_trusted_project_cannot_look_like_the_head_of_a_diff(cli: Cli) -> None:
+    file = cli.work / ".claude" / "commands" / "go.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("one\n-- two\n!`ls`\n")
+    digest = cli.run("trust", "show", "--json").json["digest"]
+    assert cli.run("trust", "add", "--yes", "--digest", digest).code == 0
+    file.write_text("one\n++ three\n!`ls`\n")
+    shown = cli.run("trust", "show").out.splitlines()
+    assert {line.strip() for line in shown} >= {"--- two", "+++ three"}, shown
+
+
+def test_a_session_is_exported_to_the_path_that_was_typed(cli: Cli) -> None:
+    cli.script(wire.exchange(wire.text("yes")))
+    assert cli.run("-p", "hello", "--session", "one").code == 0
+    done = cli.run("-r", "one", "-p", "/export my--force--format.md --force --format=json")
+    assert (done.code, done.err) == (0, ""), done.err
+    assert json.loads((cli.work / "my--force--format.md").read_text())["name"] == "one"
+
+
+def test_a_marketplace_that_is_too_large_is_refused(cli: Cli) -> None:
+    index = cli.work / ".claude-plugin" / "marketplace.json"
+    index.parent.mkdir()
+    with index.open("wb") as file:
+        file.truncate(1 << 30)
+    done = cli.run("plugin", "validate")
+    assert (done.code, "bytes; at most" in done.err) == (1, True), done.err

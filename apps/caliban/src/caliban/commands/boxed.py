@@ -36,8 +36,10 @@ async def sandbox_row(
         return "fail", "; ".join(filter(None, (error.message, error.hint)))
     if box.sandbox is None:
         return "pass", "off: commands run with the rights of this user (sandbox.enabled turns it on)"
-    state = await box.sandbox.ready()
-    box.sandbox.close()
+    try:
+        state = await box.sandbox.ready()
+    finally:
+        box.sandbox.close()
     if state.problem:
         return ("fail" if box.required else "warn"), f"on, and not available: {state.problem}"
     words = f"{state.version} at {state.program}, tried and holds"

@@ -269,6 +269,7 @@ def _item_lines(number: int, item: TrustItem) -> Iterator[str]:
 def _difference(question: TrustQuestion) -> Iterator[str]:
     """What is different from what was trusted, line by line where that was kept."""
     import difflib
+    from itertools import islice
 
     store = trust_store(question.workspace)
     consent = store.find(project_root(question.workspace))
@@ -278,8 +279,8 @@ def _difference(question: TrustQuestion) -> Iterator[str]:
         old, new = (
             one.shown.splitlines() if one is not None else [] for one in (change.before, change.after)
         )
-        for line in difflib.unified_diff(old, new, n=1, lineterm=""):
-            if not line.startswith(("---", "+++", "@@")):
+        for line in islice(difflib.unified_diff(old, new, n=1, lineterm=""), 2, None):
+            if not line.startswith("@@"):
                 yield f"{INDENT}{line}"
 
 

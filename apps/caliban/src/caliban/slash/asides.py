@@ -57,7 +57,7 @@ async def recap(app: App, context: SlashContext, arguments: str) -> CommandAnswe
 
 
 def conversation_text(messages: tuple[Message, ...]) -> str:
-    """What was said, without results of tools: as much of the end as fits."""
+    """What was said, without results of tools: as much of the end as fits, be it of one message."""
     lines: list[str] = []
     room = SAID_TOKENS
     for message in reversed(messages):
@@ -67,10 +67,13 @@ def conversation_text(messages: tuple[Message, ...]) -> str:
         text = f"{message.text}{calls}".strip()
         if message.role == "system" or not text:
             continue
-        room -= text_tokens(text)
-        if room < 0:
+        size = text_tokens(text)
+        if size > room:
+            kept = text[-room * len(text) // size :]
+            lines += [f"{message.role}: […] {kept}"] if not lines else []
             lines.append("[what was said before is left out]")
             break
+        room -= size
         lines.append(f"{message.role}: {text}")
     return "\n\n".join(reversed(lines))
 

@@ -13,6 +13,7 @@ from caliban_commands.answer import CommandAnswer, ShownTable
 from caliban_commands.builtin.session import no_arguments
 from caliban_commands.command import SlashContext
 from caliban_commands.errors import BadArguments, CommandError
+from caliban_common.files import ensure_private_dir
 from caliban_common.paths import cache_dir
 from caliban_common.text import one_line, plural
 
@@ -70,10 +71,13 @@ async def heapdump(app: App, context: SlashContext, arguments: str) -> CommandAn
         )
     snapshot = tracemalloc.take_snapshot()
     folder = cache_dir() / "heap"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    ensure_private_dir(folder)
     path = folder / f"caliban-{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}.tracemalloc"
-    snapshot.dump(str(path))
-    path.chmod(0o600)
+    try:
+        snapshot.dump(str(path))
+        path.chmod(0o600)
+    except OSError as error:
+        raise CommandError(f"{path} cannot be written: {error.strerror}") from error
     found = snapshot.statistics("lineno")
     rows = tuple(
         (f"{one.size:,}", f"{one.count:,}", one_line(str(one.traceback[0]), max_chars=200))

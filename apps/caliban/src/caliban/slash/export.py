@@ -24,18 +24,17 @@ from caliban_drive.notice import Notice
 from caliban_sessions import SessionState
 from caliban_sessions.entry import StoredMessage
 
+FLAG: Final = r"(?<!\S)(?:--force(?!\S)|--format[= ]\s*(\S+))"
 NAMES: Final[Mapping[str, str]] = MappingProxyType({"markdown": "md", "htm": "html"})
 
 
 async def export(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
     """Write all that was said to a new file."""
-    rest = arguments
     form: str | None = None
     force = False
-    for match in re.finditer(r"(?:^|(?<=\s))--force(?=\s|$)|(?:^|(?<=\s))--format[= ]\s*(\S+)", arguments):
-        rest = rest.replace(match[0], "", 1)
+    for match in re.finditer(FLAG, arguments):
         force, form = force or match[0] == "--force", match[1] or form
-    path = rest.strip().strip("'\"")
+    path = re.sub(FLAG, "", arguments).strip().strip("'\"")
     if path.startswith("--"):
         shown = one_line(path, max_chars=60)
         raise BadArguments(f"/export does not know {shown}", hint="/export [path] [--format=md|json|html]")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Final, TypeAlias
 
@@ -182,12 +183,14 @@ def _stamps(folders: Iterator[str]) -> Stamps:
 
 def _look(folder: str, depth: int, found: list[tuple[str, int, int]]) -> None:
     try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if entry.name.endswith(".md"):
-                    status = entry.stat()
-                    found.append((entry.path, status.st_mtime_ns, status.st_size))
-                elif depth < MAX_DEPTH and entry.is_dir(follow_symlinks=False):
-                    _look(entry.path, depth + 1, found)
+        with os.scandir(folder) as listing:
+            entries = list(listing)
     except OSError:
         return
+    for entry in entries:
+        with suppress(OSError):  # such as a link that leads nowhere: the others still count
+            if entry.name.endswith(".md"):
+                status = entry.stat()
+                found.append((entry.path, status.st_mtime_ns, status.st_size))
+            elif depth < MAX_DEPTH and entry.is_dir(follow_symlinks=False):
+                _look(entry.path, depth + 1, found)

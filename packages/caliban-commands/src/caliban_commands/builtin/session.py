@@ -25,6 +25,7 @@ REPEATS: Final = 3
 INTERVAL_S: Final = 15.0
 MAX_REPEATS: Final = 1000
 MAX_INTERVAL_S: Final = 86_400.0
+FLAG: Final = r"(?<!\S)--\S*[ \t]*"
 
 
 async def clear(context: SlashContext, arguments: str) -> CommandAnswer:
@@ -104,22 +105,21 @@ async def copy(context: SlashContext, arguments: str) -> CommandAnswer:
 
 async def loop(context: SlashContext, arguments: str) -> CommandAnswer:
     """Send a prompt again and again; how many turns each may take is bounded as ever."""
-    count, interval_s, words = REPEATS, INTERVAL_S, []
-    for word in arguments.split():
-        match = re.fullmatch(r"--(n|interval)=(.*)", word)
-        if match is None and not word.startswith("--"):
-            words.append(word)
-        elif match is None:
-            shown = one_line(word, max_chars=60)
-            raise BadArguments(f"/loop does not know {shown}", hint="/loop [--n=COUNT] [--interval=SECONDS]")
-        elif match[1] == "n":
-            count = int(_bounded("--n", match[2], 1, MAX_REPEATS))
+    count, interval_s = REPEATS, INTERVAL_S
+    for flag in map(str.strip, re.findall(FLAG, arguments)):
+        name, _, value = flag.partition("=")
+        if name == "--n":
+            count = int(_bounded(name, value, 1, MAX_REPEATS, whole=True))
+        elif name == "--interval":
+            interval_s = _bounded(name, value, 0, MAX_INTERVAL_S)
         else:
-            interval_s = _bounded("--interval", match[2], 0, MAX_INTERVAL_S)
+            shown = one_line(flag, max_chars=60)
+            raise BadArguments(f"/loop does not know {shown}", hint="/loop [--n=COUNT] [--interval=SECONDS]")
+    prompt = re.sub(FLAG, "", arguments).strip()
     said = any(m.role == "user" and m.text and not m.tool_results for m in context.session.messages)
-    if not words and not said:
+    if not prompt and not said:
         raise CommandError("there is no prompt yet to be sent again", hint="/loop [prompt] says one")
-    effect = RepeatPrompt(count=count, interval_s=interval_s, text=" ".join(words))
+    effect = RepeatPrompt(count=count, interval_s=interval_s, text=prompt)
     return CommandAnswer.of(
         f"{plural(count, 'time')} more, {interval_s:g} s apart; an interrupt ends it", effect
     )
@@ -142,13 +142,12 @@ def no_arguments(name: str, arguments: str) -> None:
         raise BadArguments(f"/{name} takes no words, and got {one_line(arguments, max_chars=60)!r}")
 
 
-def _bounded(flag: str, text: str, least: float, most: float) -> float:
+def _bounded(flag: str, text: str, least: float, most: float, *, whole: bool = False) -> float:
     try:
         value = float(text) if len(text) < 20 else math.nan
     except ValueError:
         value = math.nan
-    whole = flag == "--interval" or value == value // 1
-    if not (least <= value <= most and whole):
+    if not least <= value <= most or (whole and not value.is_integer()):
         shown = one_line(text, max_chars=40)
         raise BadArguments(f"{flag} is a number from {least:g} to {most:,.0f}, not {shown!r}")
     return value

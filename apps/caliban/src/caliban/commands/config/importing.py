@@ -79,7 +79,7 @@ def _applied(target: SettingsFile, change: Any, *, dry: bool) -> str:
     """The text of the file after `change`, which is written unless `dry`."""
     try:
         if dry:
-            before = target.read().decode() if target.path.exists() else ""
+            before = target.read().decode("utf-8", "replace") if target.path.exists() else ""
             return str(change(before))
         target.rewrite(change)
         return ""

@@ -23,6 +23,7 @@ from caliban.errors import CommandRefused
 from caliban.stdio import complain, print_lines, print_text, write_out
 from caliban_common.codec import dumps
 from caliban_common.errors import CalibanError
+from caliban_common.files import read_regular
 from caliban_common.near import did_you_mean
 from caliban_common.terminal import visible
 from caliban_common.text import one_line, plural
@@ -40,7 +41,7 @@ from caliban_plugins.record import InstalledPlugin
 from caliban_plugins.scaffold import make_plugin
 from caliban_plugins.source import PluginSource
 from caliban_plugins.store import switched
-from caliban_plugins.table import read_table
+from caliban_plugins.table import MAX_JSON_BYTES, read_table
 
 MAX_WORDS = 100
 REFUSED = 1
@@ -247,7 +248,7 @@ def _about(plugin: Plugin, installed: InstalledPlugin | None) -> dict[str, Any]:
 
 
 def _validate_market(root: Path, index: Path, invocation: Invocation) -> int:
-    table = read_table(index.read_bytes(), str(index))
+    table = read_table(read_regular(index, max_bytes=MAX_JSON_BYTES), str(index))
     market = read_market(table, PluginSource(kind="folder", at=str(root)))
     problems = []
     for entry in market.entries:

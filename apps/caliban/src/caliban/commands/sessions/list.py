@@ -13,6 +13,7 @@ from caliban.compose.project import build_settings
 from caliban.compose.sessionstore import require_session, session_store
 from caliban.compose.spending import SavedPrices, spent_by, usd
 from caliban.compose.workspace import build_workspace
+from caliban.errors import MissingError
 from caliban.stdio import complain, print_text
 from caliban_common.codec import usage_to_json
 from caliban_common.text import one_line, plural
@@ -69,7 +70,9 @@ def show_session(invocation: Invocation) -> int:
     for warning in state.warnings:
         complain(f"caliban: {warning}\n")
     prices = SavedPrices(build_settings(options.settings, build_workspace(options.workspace.workspace)))
-    head = next(head for head in store.list() if head.name == name)
+    head = next((head for head in store.list() if head.name == name), None)
+    if head is None:
+        raise MissingError(f"session {name!r} was removed meanwhile")
     if invocation.values["json"]:
         data = json.dumps(_data(head, prices, 0, None), ensure_ascii=False)
         return print_text(data + "\n")

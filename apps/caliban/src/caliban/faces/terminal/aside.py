@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import anyio
 
-from caliban_common.text import clean, one_line
+from caliban_common.text import one_line
 
 MAX_LINE_BYTES = 4096
 STREAMS = (1, 2)
@@ -38,11 +38,14 @@ class OutputAside:
         return terminal
 
     def end(self) -> None:
-        """Give the streams back; does nothing a second time."""
+        """Give the streams back, and let go of the pipe; does nothing a second time."""
         for stream, kept in self._kept.items():
             os.dup2(kept, stream)
             os.close(kept)
         self._kept.clear()
+        if self._reader >= 0:
+            os.close(self._reader)
+            self._reader = -1
 
     async def read(self) -> None:
         """Show what comes, line by line, until cancelled."""
@@ -59,6 +62,6 @@ class OutputAside:
             if len(rest) > MAX_LINE_BYTES:
                 lines, rest = [*lines, rest], b""
             for line in lines:
-                text = one_line(clean(line.decode("utf-8", "replace")), max_chars=500)
+                text = one_line(line.decode("utf-8", "replace"))
                 if text:
                     self._show(text)
