@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from caliban.cli.invocation import Invocation
 from caliban.commands.boxed import sandbox_row
+from caliban.commands.scope import report
 from caliban.compose.box import Box
 from caliban.compose.boxing import build_box
 from caliban.compose.host import this_host
@@ -17,7 +18,6 @@ from caliban.compose.project import open_project
 from caliban.compose.workspace import build_workspace
 from caliban.errors import ConfigError
 from caliban.stdio import complain, print_lines, print_text
-from caliban_drive.notice import Notice
 from caliban_sandbox import Sandbox, SandboxError
 from caliban_sandbox.seatbelt import seatbelt_profile
 
@@ -37,16 +37,12 @@ def sandbox(invocation: Invocation) -> int:
         mark = {"pass": "✓", "warn": "!", "fail": "✗"}[state]
         return print_text(f"{mark} {words}\n") or int(state == "fail")
     wanted = replace(options.workspace, sandbox=True)
-    box = build_box(wanted, settings, workspace, host, _told)
+    box = build_box(wanted, settings, workspace, host, report)
     try:
         lines = list(_profile(kind, box))
     except SandboxError as error:
         raise ConfigError(f"the sandbox cannot hold: {error.message}", hint=error.hint) from error
     return print_lines(lines)
-
-
-def _told(notice: Notice) -> None:
-    complain(f"caliban: {notice.message}\n")
 
 
 def _profile(kind: str, box: Box) -> Iterable[str]:

@@ -18,7 +18,6 @@ from msgspec.structs import replace
 from caliban.cli.formats import OutputFormat, input_format, output_format
 from caliban.cli.options import Options
 from caliban.compose.app import App, open_app
-from caliban.compose.permissions import roots_of
 from caliban.compose.wiring import USUAL
 from caliban.early_signals import EarlySignals
 from caliban.faces.cancel_target import CancelTarget, alone
@@ -157,22 +156,12 @@ async def _prompt(app: App) -> Message | Resumption | None:
         return Resumption()
     if input_format(app.options.output.input_format).is_framed:
         return None
-    called, options = app.extensions.command, app.options.prompt
-    if called is not None and not called.is_trusted:
-        options = replace(options, expand_files=False)  # what it names, nobody has looked at
-    return await read_prompt(
-        PromptInputs(
-            options=options,
-            command=None if called is None else partial(_command_texts, app, called),
-            workspace=app.workspace,
-            permissions=app.permissions,
-            fenced=app.options.workspace.restrict_paths,
-            roots=roots_of(app.settings, app.workspace),
-            report=app.reporter,
-            media=app.media,
-            servers=app.servers,
-        )
-    )
+    called, inputs = app.extensions.command, PromptInputs.of(app)
+    if called is not None:
+        inputs = replace(inputs, command=partial(_command_texts, app, called))
+        if not called.is_trusted:  # nobody has looked at what it names
+            inputs = replace(inputs, options=replace(inputs.options, expand_files=False))
+    return await read_prompt(inputs)
 
 
 async def _command_texts(app: App, called: CalledCommand) -> tuple[str, str]:

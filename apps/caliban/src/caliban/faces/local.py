@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from caliban.cli.formats import input_format
 from caliban.cli.options import Options
 from caliban.compose.app import App
-from caliban.compose.permissions import roots_of
 from caliban.compose.quiet import idle_model
 from caliban.compose.slash import OF_SERVERS, is_path, typed_call
 from caliban.compose.wiring import USUAL, Wiring
@@ -134,15 +133,5 @@ def _refuse_effect(command: SlashCommand, effect: CommandEffect | None, text: st
 
 async def _prompt(app: App, effect: SubmitPrompt) -> Message:
     """The prompt that a command makes, with the files that its own words name."""
-    inputs = PromptInputs(
-        options=app.options.prompt,
-        workspace=app.workspace,
-        permissions=app.permissions,
-        fenced=app.options.workspace.restrict_paths,
-        roots=roots_of(app.settings, app.workspace),
-        report=app.reporter,
-        media=app.media,
-        servers=app.servers,
-    )
-    message = await typed_prompt(effect.references, inputs)
+    message = await typed_prompt(effect.references, PromptInputs.of(app))
     return replace(message, content=(TextBlock(text=effect.text), *message.content[1:]))

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban.cli.options import PromptOptions
-from caliban.compose.permissions import Permissions
+from caliban.compose.permissions import Permissions, roots_of
 from caliban.errors import UsageError
 from caliban_common.message import Message, TextBlock, user
 from caliban_common.paths import expand_user
@@ -20,6 +20,7 @@ from caliban_headless.beside import PATIENCE_S, may_hold_text, read_beside
 from caliban_headless.stdin import Stdin, read_text
 
 if TYPE_CHECKING:
+    from caliban.compose.app import App
     from caliban.compose.servers.build import RunServers
     from caliban_images import MediaLimits
 
@@ -47,6 +48,20 @@ class PromptInputs(Struct, frozen=True, kw_only=True):
     media: Callable[[], MediaLimits]
     command: Callable[[], Awaitable[tuple[str, str]]] | None = None
     servers: RunServers | None = None
+
+    @classmethod
+    def of(cls, app: App) -> PromptInputs:
+        """Those of a prompt that is typed in the open `app`."""
+        return cls(
+            options=app.options.prompt,
+            workspace=app.workspace,
+            permissions=app.permissions,
+            fenced=app.options.workspace.restrict_paths,
+            roots=roots_of(app.settings, app.workspace),
+            report=app.reporter,
+            media=app.media,
+            servers=app.servers,
+        )
 
 
 async def read_prompt(inputs: PromptInputs) -> Message:

@@ -36,9 +36,7 @@ async def permissions(app: App, context: SlashContext, arguments: str) -> Comman
 
 
 def _rows(app: App) -> list[tuple[str, str, str, str]]:
-    from caliban_tools_builtin import builtin_specs
-
-    layers = app.permissions.engine.asking().explain(builtin_specs()[0], {}).layers
+    layers = app.permissions.engine.layers()
     rules = [(scope, rule) for scope, layer in layers for rule in layer]
     return [
         (str(number), rule.action, one_line(rule.pattern, max_chars=200), str(scope))

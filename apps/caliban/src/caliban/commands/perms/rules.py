@@ -12,14 +12,13 @@ from msgspec.structs import replace
 
 from caliban.cli.invocation import Invocation
 from caliban.cli.tables.perms import FORMATS, SCOPES
+from caliban.commands.perms.moment import moment_of
 from caliban.compose.permissions import build_engine
 from caliban.compose.project import open_project
-from caliban.compose.toolnames import unknown_tool
+from caliban.compose.toolnames import own_specs, unknown_tool
 from caliban.compose.workspace import build_workspace
 from caliban.errors import CommandRefused, MissingError, UsageError
 from caliban.stdio import complain, print_text
-from caliban_agent_core.subagent.spec import agent_spec
-from caliban_agent_core.toolsearch.spec import search_spec
 from caliban_common.errors import FileFailed, NotRegularFile, TooLarge
 from caliban_common.files import read_regular
 from caliban_common.near import did_you_mean
@@ -34,8 +33,6 @@ from caliban_settings.edit.rules import RuleTable, toml_rules
 from caliban_settings.edit.store import KeptRule, RuleStore, rule_store
 from caliban_settings.key import Scope
 from caliban_settings.parse import MAX_BYTES, parse
-from caliban_skills import skill_spec
-from caliban_tools_builtin import builtin_specs
 
 ORDER: Final[tuple[Scope, ...]] = ("local", "project", "user", "managed")
 """The scopes with files, in the order in which their rules count."""
@@ -172,7 +169,7 @@ def lint_rules(invocation: Invocation) -> int:
         if item.entry.problem is not None
     ]
     sound = [(one, item) for one, item in kept if item.entry.problem is None]
-    tools = {*(spec.name for spec in (*builtin_specs(), search_spec(), agent_spec(), skill_spec()))}
+    tools = {spec.name for spec in own_specs()}
     names = {name for _, item in sound if (name := _tool_of(item)) and guide_spec(name) is not None}
     rules = [replace(_as_rule(item), source=one) for one, item in sound]
     for finding in lint(rules, tools | names | {"AgentTool", "Task"}):
@@ -211,13 +208,11 @@ def _effective(invocation: Invocation) -> list[dict[str, Any]]:
     workspace = build_workspace(options.workspace.workspace)
     project = open_project(options.settings, workspace)
     settings = project.settings
-    specs = (*builtin_specs(), search_spec(), agent_spec(), skill_spec())
     trusted = project.trust.counts
-    engine = build_engine(options.permissions, settings, workspace, specs, trusted=trusted).asking()
+    engine = build_engine(options.permissions, settings, workspace, own_specs(), trusted=trusted)
     for warning in settings.warnings:
         complain(f"caliban: {warning}\n")
-    layers = engine.explain(specs[0], {}).layers
-    rows = [(scope, rule) for scope, rules in layers for rule in rules]
+    rows = [(scope, rule) for scope, rules in engine.layers() for rule in rules]
     return [
         {"scope": scope, "index": number, **rule_row(rule)} for number, (scope, rule) in enumerate(rows, 1)
     ]
@@ -259,14 +254,7 @@ def rule_row(rule: Rule) -> dict[str, Any]:
 
 def _moment(text: str, action: Action) -> str:
     """When a rule ends, in UTC. Raises `UsageError`."""
-    try:
-        moment = datetime.fromisoformat(text)
-        utc = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    except (ValueError, OverflowError) as error:
-        raise UsageError(
-            f"--expires-at: {one_line(text, max_chars=80)!r} is no date or time",
-            hint="such as 2027-01-01T00:00:00Z",
-        ) from error
+    utc = moment_of("--expires-at", text)
     if action != "allow":
         complain("caliban: only an allow rule ends: this one stays in force\n")
     elif utc <= datetime.now(UTC):

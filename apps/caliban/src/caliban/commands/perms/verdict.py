@@ -15,23 +15,20 @@ from caliban.cli.help import command_parser
 from caliban.cli.invocation import Invocation
 from caliban.cli.tables.perms import CALL_EXAMPLE, PERMS
 from caliban.commands.boxed import tried_box
+from caliban.commands.scope import report
 from caliban.compose.permissions import build_engine
 from caliban.compose.project import open_project
+from caliban.compose.toolnames import own_specs
 from caliban.compose.workspace import build_workspace
 from caliban.errors import UsageError
 from caliban.stdio import complain, print_text, write_out
-from caliban_agent_core.subagent.spec import agent_spec
-from caliban_agent_core.toolsearch.spec import search_spec
 from caliban_common.canonical import canonical_arguments
 from caliban_common.near import nearest
 from caliban_common.permission import Action
 from caliban_common.text import one_line
 from caliban_common.tool import ToolSpec
-from caliban_drive.notice import Notice
 from caliban_permissions import Engine, Explanation, MatchedRule
 from caliban_permissions.names import guide_spec
-from caliban_skills import skill_spec
-from caliban_tools_builtin import builtin_specs
 
 EXITS: Final[Mapping[Action, int]] = MappingProxyType({"allow": 0, "deny": 1, "ask": 2})
 FILE_ENDING: Final = ".toml"
@@ -70,9 +67,7 @@ class _Judge:
         self._options = invocation.options
         self._workspace = build_workspace(self._options.workspace.workspace)
         self._project = open_project(self._options.settings, self._workspace)
-        self._known = {
-            spec.name: spec for spec in (*builtin_specs(), search_spec(), agent_spec(), skill_spec())
-        }
+        self._known = {spec.name: spec for spec in own_specs()}
         self._box = tried_box(self._options.workspace, self._project.settings, self._workspace)
         self._engine = self._with(self._known)
 
@@ -113,7 +108,7 @@ class _Judge:
         from caliban.compose.asking.lists import read_auto_lists
         from caliban_permissions.auto.judge import AutoJudge
 
-        lists = read_auto_lists(self._options.settings, self._workspace, _say)
+        lists = read_auto_lists(self._options.settings, self._workspace, report)
         ruling = AutoJudge(engine, lists).judge(tool, arguments)
         decision = ruling.decision
         words = {"open": "its model would be asked", "person": "only a person may answer it"}
@@ -128,10 +123,6 @@ class _Judge:
             suggestions=decision.suggestions,
             auto=auto,
         )
-
-
-def _say(notice: Notice) -> None:
-    complain(f"caliban: {notice.message}\n")
 
 
 def _explained(invocation: Invocation) -> Explanation:

@@ -9,7 +9,6 @@ from typing import Final
 from anyio.abc import TaskGroup
 
 from caliban.compose.app import App
-from caliban.compose.permissions import roots_of
 from caliban.faces.prompt import PromptInputs, typed_prompt
 from caliban.faces.terminal.asking import AppDesk
 from caliban.faces.terminal.draft import draft_help
@@ -109,19 +108,7 @@ class AppHost:
         if app.servers is not None and not self._servers_are_ready:
             await app.servers.ready()
             self._servers_are_ready = True
-        return await typed_prompt(
-            text,
-            PromptInputs(
-                options=app.options.prompt,
-                workspace=app.workspace,
-                permissions=app.permissions,
-                fenced=app.options.workspace.restrict_paths,
-                roots=roots_of(app.settings, app.workspace),
-                report=app.reporter,
-                media=app.media,
-                servers=app.servers,
-            ),
-        )
+        return await typed_prompt(text, PromptInputs.of(app))
 
     async def shell(self, line: str, progress: Callable[[str], None]) -> ShellBlock:
         """See `TerminalHost`."""

@@ -15,7 +15,6 @@ from caliban_common.permission import PermissionMode
 from caliban_permissions import Rule
 from caliban_settings.edit.store import KeptRule, RuleStore, rule_store
 from caliban_settings.key import Scope
-from caliban_tools_builtin import builtin_specs
 from caliban_tui.overlay.views import PermissionsShown, RuleRow
 
 MODES: Final[tuple[PermissionMode, ...]] = tuple(
@@ -53,7 +52,7 @@ class RuleKeeper:
         return f"it is taken out of {row.file}, and holds in this run" if stays and row.file else ""
 
     def _rows(self) -> Iterator[RuleRow]:
-        layers = self._app.permissions.engine.asking().explain(builtin_specs()[0], {}).layers
+        layers = self._app.permissions.engine.layers()
         kept: dict[str, tuple[KeptRule, ...]] = {scope: self._kept(scope) for scope in SCOPES}
         files = {**kept, "project": (*kept["project"], *kept["local"])}
         for scope, rules in layers:
