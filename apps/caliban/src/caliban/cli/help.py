@@ -163,7 +163,7 @@ def _description(command: Subcommand) -> str:
 def _verbs(command: Subcommand) -> str | None:
     if not command.verbs:
         return None
-    rows = {verb.name.partition(" ")[2]: verb.summary for verb in command.verbs}
+    rows = {verb.verb: verb.summary for verb in command.verbs}
     return "\n".join(("verbs:", *_columns(rows), "", f"caliban {command.name} VERB --help shows all of one."))
 
 
