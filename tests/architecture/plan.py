@@ -147,7 +147,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.compose.boxing": "a sandbox is built where somebody wants one",
     "caliban.compose.spending": "providers are looked up where settings describe one of a session",
     "caliban.compose.costs": "prices are loaded once the first reply has come",
-    "caliban.cli.dispatch": "a word that is no command is compared with them only then",
+    "caliban.cli.lookalike": "a word that is no command is compared with them only then",
     "caliban.commands.rewind.back": "a summary needs a model, and going back does not",
     "caliban.commands.doctor.readiness": "routes are read where there may be some only",
     "caliban.compose.toolnames": "tools are listed where somebody wrote a rule",

@@ -28,7 +28,7 @@ SETTING = re.compile(r"`([a-z][a-zA-Z_]*(?:\.[a-zA-Z_*]+)*)`")
 TABLES_OF_OTHERS = (
     "caliban.cli.foreign",
     "caliban.cli.variables",
-    "caliban.cli.dispatch",
+    "caliban.cli.lookalike",
     "caliban.cli.groups",
 )
 """Modules that list what does not exist here, so that it can be answered."""

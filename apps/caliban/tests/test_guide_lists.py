@@ -7,9 +7,9 @@ from __future__ import annotations
 import pytest
 
 from caliban.cli.commands import COMMANDS, LATER_COMMANDS, find_command
-from caliban.cli.dispatch import is_slash_command
 from caliban.cli.environment import variables
 from caliban.cli.groups import GROUPS, LATER_FLAGS
+from caliban.cli.lookalike import is_slash_command
 from caliban.cli.parser import parse
 from caliban.cli.variables import IDLE_VARIABLES, INNER_VARIABLES, LATER_VARIABLES, about_variables
 from caliban.compose.catalog import BUILTIN, EXTRAS

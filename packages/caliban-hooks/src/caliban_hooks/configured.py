@@ -18,7 +18,7 @@ from caliban_hooks.answer import HookAnswer
 from caliban_hooks.errors import BadHook
 from caliban_hooks.events import EVENTS
 from caliban_hooks.matcher import Matcher
-from caliban_hooks.payload import Payload, Surroundings, payload_of
+from caliban_hooks.payload import EventContext, Payload, payload_of
 from caliban_hooks.ports import FitsCall, Tell
 from caliban_hooks.spec import HookKind, HookSpec
 from caliban_hooks.verdict import merge
@@ -44,7 +44,7 @@ class HookParts(Struct, frozen=True, kw_only=True):
     """What configured hooks work with. `fits_call` judges their `if`; `tasks` holds the background."""
 
     askers: Mapping[HookKind, HookAsker]
-    around: Surroundings
+    context: EventContext
     tell: Tell
     fits_call: FitsCall
     tasks: TaskGroup | None = None
@@ -72,7 +72,7 @@ class ConfiguredHooks:
         mine = self._by_event.get(event.type)
         if mine is None:
             return NO_OBJECTION
-        payload = payload_of(event, self._parts.around)
+        payload = payload_of(event, self._parts.context)
         chosen = self._chosen(mine, payload)
         if not chosen:
             return NO_OBJECTION
@@ -176,7 +176,7 @@ class ConfiguredHooks:
         """The verdict with the changed input under the tool's own names."""
         if verdict.updated_input is None or payload.call is None:
             return verdict
-        taken = self._parts.around.dialect.taken(payload.call.name, verdict.updated_input)
+        taken = self._parts.context.dialect.taken(payload.call.name, verdict.updated_input)
         return replace(verdict, updated_input=taken)
 
 

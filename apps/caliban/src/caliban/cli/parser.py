@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from caliban.cli.commands import LATER_COMMANDS, first_word
-from caliban.cli.dispatch import is_slash_command, lookalike
 from caliban.cli.flag import MAX_DIGITS, Flag, Group, positive
 from caliban.cli.formats import input_format, output_format
 from caliban.cli.groups import GROUPS, LATER_FLAGS
+from caliban.cli.lookalike import is_slash_command, lookalike
 from caliban.cli.options import (
     ExtensionOptions,
     ModelOptions,

@@ -9,7 +9,7 @@ from typing import Literal
 import anyio
 
 from caliban.cli.options import WorkspaceOptions
-from caliban.commands.scope import report
+from caliban.commands.report import report
 from caliban.compose.box import Box
 from caliban.compose.boxing import build_box
 from caliban.compose.host import Host, this_host

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from caliban.cli.invocation import Invocation
 from caliban.cli.options import Options, SessionOptions
-from caliban.commands.scope import report
+from caliban.commands.report import report
 from caliban.compose.app import App, open_app
 from caliban.compose.context import ContextPiece
 from caliban.compose.quiet import silent_model

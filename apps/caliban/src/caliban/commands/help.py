@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from caliban.cli.commands import LATER_COMMANDS, find_command
-from caliban.cli.dispatch import lookalike
 from caliban.cli.help import command_parser, full_help
 from caliban.cli.invocation import Invocation
+from caliban.cli.lookalike import lookalike
 from caliban.errors import UsageError
 from caliban.stdio import print_text
 from caliban.version import version_line

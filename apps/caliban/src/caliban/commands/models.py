@@ -14,14 +14,14 @@ from msgspec.structs import asdict
 
 from caliban.cli.invocation import Invocation
 from caliban.cli.options import Options
+from caliban.commands.inputs import model_inputs
 from caliban.commands.providers import list_providers
-from caliban.commands.scope import model_inputs, report
+from caliban.commands.report import report
 from caliban.compose.catalog import find_provider, provider_tables
 from caliban.compose.costs import RATES, price_book
 from caliban.compose.model import plain_model
 from caliban.compose.provider import close_provider, list_models
 from caliban.compose.retired import retirement_words
-from caliban.compose.workspace import build_workspace
 from caliban.faces.cancellable import run_cancellable
 from caliban.stdio import print_text, write_out
 from caliban_common.codec import dumps
@@ -61,7 +61,7 @@ def models(invocation: Invocation) -> int:
 
 async def _offers(options: Options) -> tuple[Offer, ...]:
     """What the provider lists, priced by the time it is listed."""
-    inputs = model_inputs(options, build_workspace(options.workspace.workspace))
+    inputs = model_inputs(options)
     resolved = plain_model(inputs, report)
     try:
         await make_ready(resolved.provider)

@@ -8,11 +8,11 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from caliban.cli.invocation import Invocation
-from caliban.commands.scope import model_inputs, report
+from caliban.commands.inputs import model_inputs
+from caliban.commands.report import report
 from caliban.compose.catalog import BUILTIN, EXTRAS, ProviderEntry, find_provider, provider_tables
 from caliban.compose.keys import locate_key
 from caliban.compose.presets import PRESETS
-from caliban.compose.workspace import build_workspace
 from caliban.stdio import print_text, write_out
 from caliban_common.codec import dumps
 from caliban_common.errors import CalibanError
@@ -36,7 +36,7 @@ class ProviderRow(Struct, frozen=True, kw_only=True):
 
 def list_providers(invocation: Invocation) -> int:
     """List the providers, one a line, or as JSON."""
-    inputs = model_inputs(invocation.options, build_workspace(invocation.options.workspace.workspace))
+    inputs = model_inputs(invocation.options)
     tables = provider_tables(inputs.settings)
     twice = clashes()
     for name, packages in twice.items():

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from caliban.cli.invocation import Invocation
 from caliban.commands.boxed import sandbox_row
-from caliban.commands.scope import report
+from caliban.commands.report import report
 from caliban.compose.box import Box
 from caliban.compose.boxing import build_box
 from caliban.compose.host import this_host

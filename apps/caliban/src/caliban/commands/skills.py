@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from caliban.cli.invocation import Invocation
-from caliban.commands.scope import report
-from caliban.compose.host import this_host
-from caliban.compose.plugins.run import with_plugins
-from caliban.compose.project import Project, open_project
+from caliban.commands.inputs import project_with_plugins
+from caliban.compose.project import Project
 from caliban.compose.skills import find_skills
 from caliban.compose.slash import CalledCommand, command_list
-from caliban.compose.workspace import build_workspace
 from caliban.errors import MissingError
 from caliban.slash.table import NAMES
 from caliban.stdio import complain, print_lines, print_text
@@ -26,7 +23,7 @@ MAX_WORDS = 100
 
 def list_skills(invocation: Invocation) -> int:
     """Print every skill and command; what is wrong with files is told on standard error."""
-    project = _project(invocation)
+    project = project_with_plugins(invocation.options)
     problems: list[str] = []
     skills = find_skills(invocation.options.settings, project)
     commands = _commands(invocation, project, problems)
@@ -42,7 +39,7 @@ def list_skills(invocation: Invocation) -> int:
 
 def show_skill(invocation: Invocation) -> int:
     """Print one skill or command."""
-    project, name = _project(invocation), invocation.values["name"]
+    project, name = project_with_plugins(invocation.options), invocation.values["name"]
     if name.startswith("/"):
         text = _command(invocation, project, name[1:])
     else:
@@ -54,13 +51,6 @@ def show_skill(invocation: Invocation) -> int:
                 complain(f"caliban: {problem}\n")
             raise MissingError(error.message, hint=error.hint) from error
     return print_text(f"{visible(text)}\n")
-
-
-def _project(invocation: Invocation) -> Project:
-    options = invocation.options
-    workspace = build_workspace(options.workspace.workspace)
-    project = open_project(options.settings, workspace)
-    return with_plugins(project, options, workspace, this_host().environ, report)
 
 
 def _commands(invocation: Invocation, project: Project, problems: list[str]) -> tuple[CalledCommand, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from caliban.cli.invocation import Invocation
-from caliban.commands.scope import report
+from caliban.commands.report import report
 from caliban.compose.catalog import find_provider, provider_tables
 from caliban.compose.choice import ModelChoice, choose_model
 from caliban.compose.keys import locate_key

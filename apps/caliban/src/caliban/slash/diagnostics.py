@@ -8,6 +8,7 @@ from typing import Final
 
 from caliban.compose.app import App
 from caliban.compose.choice import ModelChoice
+from caliban.compose.project import STATE_WORDS
 from caliban.compose.switch import provider_of
 from caliban_commands.answer import CommandAnswer, ShownTable
 from caliban_commands.builtin.session import no_arguments
@@ -30,7 +31,7 @@ async def status(app: App, context: SlashContext, arguments: str) -> CommandAnsw
     lines = [*status_lines(choice, app.live.now)]
     lines.append(f"session:  {context.session.id}{'' if app.board.writer is not None else ' (not saved)'}")
     lines.append(f"mode:     {app.permissions.mode}")
-    lines.append(f"project:  {app.live.read.trust.state}")
+    lines.append(f"project:  {STATE_WORDS[app.live.read.trust.state]}")
     if app.servers is not None:
         states = [f"{status.name} {status.state}" for status in app.servers.fleet.statuses]
         lines.append(f"servers:  {one_line(', '.join(states))}")

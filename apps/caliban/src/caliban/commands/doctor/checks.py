@@ -19,7 +19,7 @@ from caliban.commands.boxed import sandbox_row
 from caliban.commands.doctor.installed import offered, problems
 from caliban.commands.doctor.readiness import Readiness, look_at_run
 from caliban.commands.memory.row import memory_row
-from caliban.commands.scope import report
+from caliban.commands.report import report
 from caliban.compose.catalog import ProviderEntry, SettingsTable, find_provider, provider_tables
 from caliban.compose.choice import ModelInputs
 from caliban.compose.extensions import DEFAULT_STYLE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from caliban.cli.options import ExtensionOptions, PermissionOptions
-from caliban.commands.scope import report
+from caliban.commands.report import report
 from caliban.compose.catalog import ProviderEntry, find_provider, provider_tables
 from caliban.compose.choice import ModelInputs, choose_model, may_be_routed
 from caliban.compose.keys import locate_key

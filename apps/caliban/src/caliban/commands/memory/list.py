@@ -6,7 +6,7 @@ import os
 
 from caliban.cli.invocation import Invocation
 from caliban.commands.memory.imports import imports
-from caliban.commands.scope import report
+from caliban.commands.report import report
 from caliban.compose.memory.options import memory_options
 from caliban.compose.memory.places import MemoryPlaces, memory_places
 from caliban.compose.memory.run import RunMemory

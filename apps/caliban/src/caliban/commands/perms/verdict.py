@@ -15,7 +15,7 @@ from caliban.cli.help import command_parser
 from caliban.cli.invocation import Invocation
 from caliban.cli.tables.perms import CALL_EXAMPLE, PERMS
 from caliban.commands.boxed import tried_box
-from caliban.commands.scope import report
+from caliban.commands.report import report
 from caliban.compose.permissions import build_engine
 from caliban.compose.project import open_project
 from caliban.compose.toolnames import own_specs

@@ -13,7 +13,7 @@ from caliban.cli.help import command_parser
 from caliban.cli.invocation import Invocation
 from caliban.cli.tables.plugins import PLUGIN
 from caliban.commands.plugins.desk import PluginDesk, open_desk, told
-from caliban.commands.scope import report
+from caliban.commands.report import report
 from caliban.compose.plugins.parts import plugin_hooks
 from caliban.compose.plugins.places import part_lines, plugin_store
 from caliban.compose.plugins.policy import is_enabled

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from caliban.cli.invocation import Invocation
 from caliban.cli.options import Options
-from caliban.commands.scope import report
+from caliban.commands.report import report
 from caliban.compose.app import open_app
 from caliban.errors import CommandRefused
 from caliban.faces.cancellable import run_cancellable

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, get_args
+from typing import Final
 
 import anyio.to_thread
 
 from caliban.compose.app import App
 from caliban.errors import CommandRefused
+from caliban.slash.permissions import MODES
 from caliban_common.errors import CalibanError
 from caliban_common.paths import config_dir, managed_settings_dir
-from caliban_common.permission import PermissionMode
 from caliban_permissions import Rule
 from caliban_settings.edit.store import KeptRule, RuleStore, rule_store
 from caliban_settings.key import Scope
 from caliban_tui.overlay.views import PermissionsShown, RuleRow
 
-MODES: Final[tuple[PermissionMode, ...]] = tuple(
-    mode for mode in get_args(PermissionMode) if mode != "disabled"
-)
 SCOPES: Final[tuple[Scope, ...]] = ("managed", "user", "project", "local")
 
 
