@@ -1,4 +1,4 @@
-"""What commands about a run say of its sandbox: they try it as a run does."""
+"""How commands report on the sandbox: they try it as a run does."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def tried_box(options: WorkspaceOptions, settings: Settings, workspace: Path) ->
 async def sandbox_row(
     options: WorkspaceOptions, settings: Settings, workspace: Path, host: Host
 ) -> tuple[Literal["pass", "warn", "fail"], str]:
-    """How the sandbox of a run stands: pass, warn or fail, and words."""
+    """Whether the sandbox of a run works: pass, warn or fail, and why."""
     try:
         box = build_box(options, settings, workspace, host, lambda notice: None)
     except ConfigError as error:
@@ -57,7 +57,7 @@ async def sandbox_row(
 
 
 def hard_links(roots: tuple[str, ...], *, at_most: int = 3, look_at: int = 20_000) -> list[str]:
-    """Files below `roots` that have another name, which may lie outside: a sandbox cannot tell (SB12)."""
+    """Files below `roots` with more than one hard link: the others may lie outside (SB12)."""
     found: list[str] = []
     for root in roots:
         for folder, folders, files in os.walk(root):

@@ -1,4 +1,4 @@
-"""`caliban completion`: what a shell needs to complete words after `caliban`."""
+"""`caliban completion`: the completion script of a shell."""
 
 from __future__ import annotations
 

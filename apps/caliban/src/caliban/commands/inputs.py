@@ -1,4 +1,4 @@
-"""What commands begin with: the project that they look at, and what the choice of a model goes by."""
+"""What commands start from: the project, and the inputs of the choice of a model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def project_with_plugins(options: Options) -> Project:
 
 
 def model_inputs(options: Options) -> ModelInputs:
-    """What the choice of a model goes by. Raises `UsageError`, `SettingsError`."""
+    """The inputs of the choice of a model. Raises `UsageError`, `SettingsError`."""
     workspace = build_workspace(options.workspace.workspace)
     project = open_project(options.settings, workspace)
     return ModelInputs(

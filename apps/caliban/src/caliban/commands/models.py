@@ -86,7 +86,7 @@ async def _offers(options: Options) -> tuple[Offer, ...]:
 
 
 def _chosen(ids: Sequence[str], wanted: str) -> Sequence[str]:
-    """Those of `ids` that are the model `wanted`, under its own name or else under another of its names."""
+    """The `ids` that mean the model `wanted`, by its exact name or else by another of its names."""
     if wanted in ids:
         return [wanted]
     return [id for id in ids if is_same_model(id.removesuffix(":latest"), wanted.removesuffix(":latest"))]
@@ -144,7 +144,7 @@ def _data(offer: Offer) -> dict[str, object]:
 
 
 def _price(rate: Rate | None, name: str) -> float | None:
-    """A price for programs; `None` where it is not known, 0 of everything where input is free."""
+    """A price for programs; `None` where unknown, and 0 for every kind where input is free."""
     if rate is None:
         return None
     amount: Decimal | None = getattr(rate, name)

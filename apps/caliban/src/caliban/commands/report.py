@@ -1,4 +1,4 @@
-"""How commands tell what happens meanwhile."""
+"""How commands report notices."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from caliban_settings import Settings
 
 
 def status(invocation: Invocation) -> int:
-    """Tell it in a few lines; the key itself is in none. No helper is run and no server asked."""
+    """Print it in a few lines, without the key itself. No helper is run and no server asked."""
     options = invocation.options
     settings = build_settings(options.settings, build_workspace(options.workspace.workspace))
     for warning in (*settings.warnings, *map(unbuilt_words, settings.unbuilt)):
@@ -29,7 +29,7 @@ def status(invocation: Invocation) -> int:
 
 
 def status_lines(choice: ModelChoice, settings: Settings) -> tuple[str, ...]:
-    """Who is asked, by which key, and what settings count."""
+    """The provider, the model, where its key comes from, and the settings in force."""
     entry = find_provider(choice.provider, provider_tables(settings))
     place = locate_key(entry.name, entry.key_variables, settings, os.environ)
     if place is not None:

@@ -45,7 +45,7 @@ INDENT: Final = "      "
 
 
 class TrustQuestion(Struct, frozen=True, kw_only=True):
-    """A project as it is now, what is written down about it, and what of it never counts."""
+    """A project as it is now, what is recorded about it, and what of it never counts."""
 
     workspace: Path
     surface: TrustSurface
@@ -86,7 +86,7 @@ def show(invocation: Invocation) -> int:
 
 
 def add(invocation: Invocation) -> int:
-    """Show what a project supplies, and write down that it is trusted if a person says so."""
+    """Show what a project supplies, and record that it is trusted if a person says so."""
     values = invocation.values
     if values["yes"] != (values["digest"] is not None):
         raise UsageError(
@@ -221,7 +221,7 @@ def _keep(question: TrustQuestion) -> int:
 
 
 def keep(question: TrustQuestion) -> Consent:
-    """Write down the digest of what was looked at: what lies there meanwhile is not read again.
+    """Record the digest of what was shown; the project is not read again.
 
     Raises `ConfigError`.
     """
@@ -267,7 +267,7 @@ def _item_lines(number: int, item: TrustItem) -> Iterator[str]:
 
 
 def _difference(question: TrustQuestion) -> Iterator[str]:
-    """What is different from what was trusted, line by line where that was kept."""
+    """What changed since the project was trusted, line by line where the old text was kept."""
     import difflib
     from itertools import islice
 

@@ -1,4 +1,4 @@
-"""Commands on what fills the window, and what it has cost."""
+"""Commands about what fills the context window, and what it has cost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PIECE_CHARS: Final = 60
 
 
 async def context(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """The pieces of the next request, by estimate, and the largest of what was said."""
+    """The estimated pieces of the next request, and the largest messages."""
     no_arguments("context", arguments)
     session = context.session
     agent = session.agent

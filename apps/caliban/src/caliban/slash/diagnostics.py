@@ -1,4 +1,4 @@
-"""Commands on whether it works, and what it takes."""
+"""Diagnostics: whether everything works, and what it uses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FRAMES: Final = 10
 
 
 async def status(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """Who is asked, by which key, in which session and mode."""
+    """Which provider, key, session and mode are in use."""
     no_arguments("status", arguments)
     from caliban.commands.status import status_lines
 
@@ -54,7 +54,7 @@ async def doctor(app: App, context: SlashContext, arguments: str) -> CommandAnsw
 
 
 async def heapdump(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """Begin to note what takes memory; later, write it down."""
+    """Start tracing memory; when called again, write a snapshot."""
     import tracemalloc
 
     if arguments not in ("", "start", "stop"):
@@ -90,7 +90,7 @@ async def heapdump(app: App, context: SlashContext, arguments: str) -> CommandAn
 
 
 async def feedback(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """Where remarks are taken; nothing is sent from here."""
+    """Say where feedback goes; nothing is sent from here."""
     return CommandAnswer.of(
         "nothing is sent from here. A fault is best told to whoever gave you this program, with what "
         "caliban --version and caliban doctor say, and the steps; caliban sessions export writes a session "

@@ -1,4 +1,4 @@
-"""`/export`: the session as a file, without secrets."""
+"""`/export`: write the session to a file, without secrets."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NAMES: Final[Mapping[str, str]] = MappingProxyType({"markdown": "md", "htm": "ht
 
 
 async def export(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """Write all that was said to a new file."""
+    """Write the whole conversation to a new file."""
     form: str | None = None
     force = False
     for match in re.finditer(FLAG, arguments):
@@ -61,7 +61,7 @@ async def export(app: App, context: SlashContext, arguments: str) -> CommandAnsw
 
 
 def _saved(app: App, context: SlashContext) -> tuple[SessionState, tuple[StoredMessage, ...]]:
-    """The session as its store has it; one that is not saved as it is in memory."""
+    """The session as the store has it, or as it is in memory where it is not saved."""
     store, messages = session_store(app.options.session), context.session.messages
     is_whole = app.board.writer is not None or _said(messages) == _said(app.sessions.saved.messages)
     if is_whole and store.exists(context.session.id):

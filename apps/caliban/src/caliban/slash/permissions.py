@@ -1,4 +1,4 @@
-"""Commands on what tools may do."""
+"""Commands about what tools may do."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MODES: Final[tuple[PermissionMode, ...]] = tuple(
 
 
 async def permissions(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """The mode, what may be switched to and the rules in their order; or another mode."""
+    """Show the mode, the modes barred and the rules in order; or switch to another mode."""
     rules = app.permissions
     if arguments:
         return CommandAnswer.of(_switch(app, arguments))
@@ -75,7 +75,7 @@ async def plan(app: App, context: SlashContext, arguments: str) -> CommandAnswer
 
 
 async def sandbox(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """How the sandbox of a run stands, tried."""
+    """Try the sandbox and say whether it holds."""
     no_arguments("sandbox", arguments)
     from caliban.commands.boxed import sandbox_row
 
@@ -85,7 +85,7 @@ async def sandbox(app: App, context: SlashContext, arguments: str) -> CommandAns
 
 
 async def trust(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """What the project supplies, and whether it counts."""
+    """Show what the project supplies, and whether it is trusted."""
     no_arguments("trust", arguments)
     from caliban.commands.trust import look_at, shown_lines
 

@@ -1,4 +1,4 @@
-"""The app's own slash commands as rows: what does them is loaded when one is called.
+"""The app's own slash commands as rows; handlers are loaded when they are called.
 
 Each `run` names `module:function`, an `AppHandler`; `registry` gives it the app.
 """
@@ -273,7 +273,7 @@ APP_COMMANDS: Final = (
     ),
     _later("focus", "show the conversation alone", "Screen", "Ctrl+O shows all of it", hidden=True),
 )
-"""Those of the guide, and what its terminal needs beside them."""
+"""The commands of the guide, and those that its terminal interface needs."""
 
 BUILT_IN: Final = (*BUILTIN, *APP_COMMANDS)
 """Every command that no file, skill, plugin or server brings; `/help` comes with the registry."""

@@ -1,4 +1,4 @@
-"""What may stand behind a command, for the menu: nobody is asked over the network for it."""
+"""Completions for the arguments of commands; none is asked for over the network."""
 
 from __future__ import annotations
 
@@ -97,4 +97,4 @@ COMPLETED: Final[Mapping[str, Words]] = MappingProxyType(
         "export": lambda app, session: ("--format=md", "--format=json", "--format=html"),
     }
 )
-"""The commands whose words are known."""
+"""The commands whose arguments can be completed."""

@@ -77,7 +77,7 @@ def setting_address(key: str) -> KeyAddress:
 
 
 def _refuse(address: KeyAddress, scope: Scope, value: Any) -> None:
-    """Refuse what would be written in vain."""
+    """Refuse a setting that would have no effect in this scope."""
     key = address.key
     if key is None:
         return
@@ -93,7 +93,7 @@ def _refuse(address: KeyAddress, scope: Scope, value: Any) -> None:
 
 
 def rewrite_settings(file: SettingsFile, change: Callable[[str], str]) -> None:
-    """Change the file where the whole of it is then right. Raises `CommandRefused`, `ConfigError`."""
+    """Change the file, unless the result would be invalid. Raises `CommandRefused`, `ConfigError`."""
     other = file.path.with_suffix(".json")
     if other.exists() and not file.path.exists():
         raise CommandRefused(
@@ -120,7 +120,7 @@ def _tell(options: Options, address: KeyAddress, scope: Scope) -> None:
 
 
 def effects_of(options: Options, address: KeyAddress, scope: Scope) -> Iterator[str]:
-    """Where what was written does not count, or not yet."""
+    """Why a setting that was just written has no effect, or not yet."""
     workspace = build_workspace(options.workspace.workspace)
     try:
         settings = open_project(options.settings, workspace).settings

@@ -1,4 +1,4 @@
-"""`caliban config edit`: a copy of a scope's file in an editor; only what is right takes its place."""
+"""`caliban config edit`: edit a copy of a scope's file, which replaces the file once it is valid."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ REJECTED = ".rejected"
 
 
 def edit_settings(invocation: Invocation) -> int:
-    """Let a person change a file; what is no settings file is kept beside it, and never takes its place."""
+    """Let a person edit a file; an invalid result is kept beside it and never replaces it."""
     scope = chosen_scope(invocation.values["scope"])
     file = scope_file(scope, build_workspace(invocation.options.workspace.workspace))
     before = file.read().decode("utf-8", "replace") if file.path.exists() else ""
@@ -84,7 +84,7 @@ def _problem(text: str, file: SettingsFile) -> SettingsError | None:
 
 
 def _again(signals: EarlySignals) -> bool:
-    """Whether a person at a terminal wants to mend it at once; at a signal what they wrote is still kept."""
+    """Whether the person wants to edit it again; a signal counts as no, so that the text is kept."""
     try:
         return can_answer() and says_yes("caliban: edit it again?", signals, default=True)
     except CommandCancelled:

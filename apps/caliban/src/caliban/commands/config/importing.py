@@ -124,7 +124,7 @@ def _rules(data: Mapping[str, Any]) -> tuple[tuple[Carried, ...], tuple[str, ...
 def _checked(
     items: tuple[Carried, ...], target: SettingsFile, name: str
 ) -> tuple[tuple[Carried, ...], tuple[NotCarried, ...]]:
-    """`items` without the hooks that could not run, and without rules that would not count there."""
+    """`items` without hooks that could not run and rules that would not count in that scope."""
     kept: list[Carried] = []
     left_out: list[NotCarried] = []
     ruled = target.scope != "local" and (target.path.parent / OWN_FILE).exists()

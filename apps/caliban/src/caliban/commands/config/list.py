@@ -110,7 +110,7 @@ def print_schema(invocation: Invocation) -> int:
 
 
 def describe(key: Key) -> str:
-    """What there is to say of a setting, in one line."""
+    """The documentation of a setting, in one line."""
     default = f" Default: {json.dumps(key.default)}." if _has_default(key) else ""
     restart = " Restart required." if key.restart else ""
     later = f" No effect: {key.later} not part of this version." if key.later else ""

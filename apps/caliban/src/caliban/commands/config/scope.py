@@ -1,4 +1,4 @@
-"""`caliban settings print`: what one scope says by itself."""
+"""`caliban settings print`: the settings of one scope alone."""
 
 from __future__ import annotations
 

@@ -283,7 +283,7 @@ def _workspace(options: Options) -> tuple[Path, Check]:
 
 
 def _store(name: str, path: Path, maker: str) -> Check:
-    """A place of ours; where it is not there yet, whether it can be made."""
+    """Whether one of our directories is writable or, if it does not exist yet, can be created."""
     try:
         nearest = next(folder for folder in (path, *path.parents) if folder.exists())
         if not nearest.is_dir():
@@ -303,7 +303,7 @@ def _writable(path: Path) -> tuple[State, str]:
 
 
 async def _provider(question: ProviderCheck) -> Check:
-    """The row of a provider. Its server is asked where one is named, or with `--deep`."""
+    """The row of a provider. Its server is contacted only if one is configured, or with `--deep`."""
     name = question.name
     try:
         entry = find_provider(name, provider_tables(question.settings))

@@ -1,4 +1,4 @@
-"""Whether a run would start now, and whom it would ask: what `caliban doctor` says first."""
+"""Whether a run would start now, and which model it would ask: the first row of `caliban doctor`."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def doctor(invocation: Invocation) -> int:
 
 
 async def _all(listed: ListedServers, configs: tuple[ServerConfig, ...]) -> list[Examined]:
-    """Every server beside the others, in the order of their names."""
+    """Examine all servers concurrently; the results in the order of `configs`."""
     connector = build_connector(listed.inputs())
     found: dict[str, Examined] = {}
 

@@ -59,7 +59,7 @@ class ListedServers:
         )
 
     def inputs(self) -> ServerInputs:
-        """What runs make servers of; what happens is told on standard error."""
+        """What runs start servers from; notices are dropped."""
         return ServerInputs(
             options=self.options,
             settings=self.project.settings,
@@ -71,13 +71,13 @@ class ListedServers:
         )
 
     def state(self, config: ServerConfig) -> str:
-        """What a run would make of a server; empty where it would use it."""
+        """Why a run would not use a server; empty where it would."""
         if config.disabled:
             return "disabled"
         return unusable(config, self.project.settings, self._permissions) or ""
 
     def waiting(self) -> dict[str, tuple[str, str]]:
-        """Servers that count once the project is trusted, or never: their places, and why."""
+        """Servers that are withheld, some until the project is trusted: where they are written, and why."""
         found: dict[str, tuple[str, str]] = {}
         for item in self.project.settings.withheld:
             parts = item.key.split(".")
@@ -126,7 +126,7 @@ def show_server(invocation: Invocation) -> int:
 
 
 def whole_row(listed: ListedServers, config: ServerConfig) -> dict[str, Any]:
-    """All that is known of one server, without secrets."""
+    """Everything known about one server, without secrets."""
     return server_facts(listed, config) | {
         "env": {name: shown_value(name, text) for name, text in config.env.items()},
         "headers": {name: shown_value(name, text) for name, text in config.headers.items()},
@@ -178,7 +178,7 @@ def server_facts(listed: ListedServers, config: ServerConfig) -> dict[str, Any]:
 
 
 def login_of_row(listed: ListedServers, config: ServerConfig) -> str:
-    """How it stands with the login of a server; empty where there is nothing to say."""
+    """The state of the login to a server; empty where it needs none."""
     if not config.may_log_in:
         return ""
     try:
@@ -241,5 +241,5 @@ def _line(row: Mapping[str, Any]) -> str:
 
 
 def _quiet(notice: Notice) -> None:
-    """Commands tell what they find themselves."""
+    """Drop a notice: these commands report what they find themselves."""
     del notice

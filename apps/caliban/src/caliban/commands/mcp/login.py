@@ -74,7 +74,7 @@ def logout(invocation: Invocation) -> int:
 
 
 class TerminalAgent:
-    """The person at this terminal: sees the address, has a browser perhaps, and may paste where it ended."""
+    """The person at this terminal, who sees the address, may have a browser, and may paste the redirect."""
 
     def __init__(self, host: Host, *, opens: bool) -> None:
         self._host = host
@@ -164,7 +164,7 @@ async def _login(config: ServerConfig, inputs: ServerInputs, agent: TerminalAgen
 
 
 async def _told(config: ServerConfig, connector: Connector, credential: ServerLogin) -> str:
-    """What has become of it: asked of the server itself, by the login as it was kept."""
+    """The result of the login, checked by asking the server with the stored credential."""
     lines = [f"logged in to the MCP server {config.name} with {credential.issuer}"]
     scopes = () if credential.tokens is None else credential.tokens.scopes or credential.requested
     if scopes:

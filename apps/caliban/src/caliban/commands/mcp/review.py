@@ -1,4 +1,4 @@
-"""`caliban mcp review`: what of servers waits for somebody to look at it, and their word for it."""
+"""`caliban mcp review`: show the tools that await approval, and approve them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MIN_DIGITS: Final = 12
 
 
 class WaitingTools(Struct, frozen=True, kw_only=True):
-    """What of one server waits, with the digest of all of it."""
+    """What awaits approval of one server, with a digest of it all."""
 
     config: ServerConfig
     pins: ServerPins
@@ -41,7 +41,7 @@ class WaitingTools(Struct, frozen=True, kw_only=True):
 
 
 def review(invocation: Invocation) -> int:
-    """Show what waits, and let it in where a person says so; 1 where something waits still.
+    """Show what awaits approval, and approve what a person accepts; 1 where something still waits.
 
     Raises `MissingError`, `UsageError`, `CommandRefused`.
     """
@@ -134,7 +134,7 @@ def _row(one: WaitingTools) -> Mapping[str, Any]:
 
 
 def _shown(one: WaitingTools) -> Iterator[str]:
-    """All that waits in lines, hidden characters as escapes: a person is shown what a model would read."""
+    """Everything that waits, line by line; hidden characters are escaped, so that nothing is missed."""
     yield f"{one.config.name} ({one.config.shown_target})"
     for name, pin in one.pins.seen.items():
         before = one.pins.tools.get(name)

@@ -83,7 +83,7 @@ def _keep(store: ImportApprovals, root: Path, fresh: list[OutsideImport]) -> int
 
 
 def _outside(places: MemoryPlaces, known: dict[str, str]) -> list[OutsideImport]:
-    """What is imported from outside, also by what is: each file is read to be shown, and told to nobody."""
+    """The files imported from outside, also indirectly; they are read only to be shown."""
     found: dict[Path, Path] = {}
 
     def note(importer: Path, target: Path) -> bool:
@@ -99,7 +99,7 @@ def _outside(places: MemoryPlaces, known: dict[str, str]) -> list[OutsideImport]
 
 
 def _named(places: MemoryPlaces, name: str, known: dict[str, str]) -> OutsideImport:
-    """A file that is named by a person, whoever imports it."""
+    """A file that a person named, whether or not anything imports it."""
     path = places.workspace / expand_user(name)
     try:
         target = canonical_of(path)

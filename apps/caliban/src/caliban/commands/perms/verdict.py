@@ -35,7 +35,7 @@ FILE_ENDING: Final = ".toml"
 
 
 def perms(invocation: Invocation) -> int:
-    """The word behind `perms` is a verb; without one it shows its help."""
+    """Show the help: `perms` needs a verb."""
     return print_text(command_parser(PERMS).format_help())
 
 
@@ -104,7 +104,7 @@ class _Judge:
     def _in_auto_mode(
         self, engine: Engine, tool: ToolSpec, arguments: Mapping[str, Any], plain: Explanation
     ) -> Explanation:
-        """What the lists of the auto mode make of an ask; nobody's model is asked here."""
+        """What auto mode's lists decide about an ask; no model is asked here."""
         from caliban.compose.asking.lists import read_auto_lists
         from caliban_permissions.auto.judge import AutoJudge
 
@@ -131,7 +131,7 @@ def _explained(invocation: Invocation) -> Explanation:
 
 
 def _with_guide(known: Mapping[str, ToolSpec], name: str) -> Mapping[str, ToolSpec]:
-    """`known`, and one of the guide that is not built yet as it will be."""
+    """`known`, with a tool of the guide that does not exist yet as it will be."""
     to_come = guide_spec(name)
     return known if to_come is None else {**known, name: to_come}
 

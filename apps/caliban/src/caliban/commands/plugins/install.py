@@ -1,4 +1,4 @@
-"""`caliban plugin install` and `update`: fetched, shown, agreed to, kept; or nothing at all."""
+"""`caliban plugin install` and `update`: fetch, show, ask, then install; or do nothing at all."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def _lines(desk: PluginDesk, staged: StagedPlugin, before: InstalledPlugin | Non
 
 
 def _keep(desk: PluginDesk, staged: StagedPlugin, before: InstalledPlugin | None) -> None:
-    """Write it down: the version before is kept, and whether it was switched off."""
+    """Record the installation; the previous version and whether it was disabled are kept."""
     made = staged.install(desk.store)
     if before is not None:
         made = replace(updated(before, made.current), source=made.source, marketplace=made.marketplace)

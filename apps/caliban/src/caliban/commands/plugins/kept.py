@@ -1,4 +1,4 @@
-"""`caliban plugin`: what there is of plugins, looked at, taken back and removed. Nothing is fetched here."""
+"""`caliban plugin`: list, show, roll back, remove, validate. Nothing is fetched here."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def help_plugin(invocation: Invocation) -> int:
 
 
 def rollback(invocation: Invocation) -> int:
-    """Take the version before."""
+    """Go back to the previous version."""
     name = invocation.values["name"]
     store = plugin_store()
     with told():

@@ -35,7 +35,7 @@ def marketplace(invocation: Invocation) -> int:
 
 
 def refreshed(desk: PluginDesk, name: str) -> Marketplace:
-    """A marketplace as it is now; as it was read last where it cannot be reached, and that is said."""
+    """A marketplace as it is now, or as last read (with a warning) where it cannot be reached."""
     known = desk.known(name)
     desk.check_source(known.source, name)
     try:

@@ -26,7 +26,7 @@ NOT_ENABLED: Final = 1
 
 
 def enable(invocation: Invocation) -> int:
-    """Let a plugin count."""
+    """Enable a plugin."""
     desk = open_desk(invocation)
     name = invocation.values["name"]
     theirs = next((file for file in desk.project.files.plugins if file.name == name), None)
@@ -36,7 +36,7 @@ def enable(invocation: Invocation) -> int:
 
 
 def disable(invocation: Invocation) -> int:
-    """Do without a plugin."""
+    """Disable a plugin."""
     desk = open_desk(invocation)
     name = invocation.values["name"]
     theirs = any(file.name == name for file in desk.project.files.plugins)
@@ -69,7 +69,7 @@ def _switch(desk: PluginDesk, name: str, *, is_on: bool) -> int:
 
 
 def _agree(desk: PluginDesk, file: ProjectFile) -> int:
-    """Show a plugin of the project, and write down that a person agrees to it as it is."""
+    """Show a plugin of the project, and record that a person agreed to it as it is."""
     if not desk.project.trust.counts:
         complain("caliban: this project is not trusted yet, and nothing of it counts: caliban trust add\n")
     text = f"plugin  {file.name}, in {file.path}\ndigest  {file.data.decode()}\n{folder_words(file.path)}\n"

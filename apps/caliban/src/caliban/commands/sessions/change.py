@@ -23,7 +23,7 @@ NAMED = 20
 
 
 def rename_session(invocation: Invocation) -> int:
-    """Give a session another name, or a title, or both."""
+    """Rename a session, give it a title, or both."""
     values = invocation.values
     name, new, title = values["name"], values["new"], values["title"]
     if new is None and title is None:
@@ -79,7 +79,7 @@ def fork_session(invocation: Invocation) -> int:
 
 
 def remove_sessions(invocation: Invocation) -> int:
-    """Remove those that are named; each that stays is named with the reason."""
+    """Remove the named sessions; report each one that stays, and why."""
     values = invocation.values
     store = session_store(invocation.options.session)
     names = list(dict.fromkeys(values["names"]))
@@ -103,7 +103,7 @@ def remove_sessions(invocation: Invocation) -> int:
 
 
 def prune_sessions(invocation: Invocation) -> int:
-    """Remove the sessions that nobody used for so long."""
+    """Remove the sessions that were not used for some time."""
     values, options = invocation.values, invocation.options
     days = values["days"]
     if days is None:

@@ -15,7 +15,7 @@ from caliban_sessions.records import DirectoryRecords, SessionRevision
 
 
 def copy_session(invocation: Invocation) -> int:
-    """Copy one session; over a copy that is there only where it goes on from that, or with --force."""
+    """Copy one session; an existing copy is replaced only if this continues it, or with --force."""
     values = invocation.values
     name, place = values["name"], typed_path(values["to"])
     store = session_store(invocation.options.session)
@@ -43,7 +43,7 @@ def _get(records: DirectoryRecords, name: str) -> SessionRevision | None:
 
 
 def _goes_on(before: SessionRevision, after: SessionRevision) -> bool:
-    """Whether `after` begins with all messages of `before`, but for the system prompt, which runs renew."""
+    """Whether `after` starts with every message of `before`; system prompts aside, which runs rewrite."""
     old, new = ([_id(raw) for raw in _messages(kept)] for kept in (before, after))
     return new[: len(old)] == old
 

@@ -1,4 +1,4 @@
-"""`caliban sessions export`: a session for others, without secrets."""
+"""`caliban sessions export`: a session to share, without secrets."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ def form_of(target: Path | None) -> str:
 
 
 def export_masker(names: Iterable[str], tell: Callable[[str], None] | None = None) -> Masker:
-    """What takes out the secrets of this environment, and the stored keys of the providers in `names`.
+    """Masks the secrets of this environment, and the stored keys of the providers in `names`.
 
-    What goes wrong is told on standard error, or by `tell`.
+    Problems are reported on standard error, or to `tell`.
     """
     masker = Masker()
     learn(masker, secret_variables(dict(os.environ)))

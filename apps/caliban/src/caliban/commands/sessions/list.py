@@ -26,12 +26,12 @@ SAID_CHARS = 400
 
 
 def sessions(invocation: Invocation) -> int:
-    """The word behind `sessions` is a verb; without one it shows its help."""
+    """Show the help: `sessions` needs a verb."""
     return print_text(command_parser(SESSIONS).format_help())
 
 
 def list_sessions(invocation: Invocation) -> int:
-    """Print the sessions that are asked for, and name what is none on standard error."""
+    """Print the matching sessions; damaged files are named on standard error."""
     values, options = invocation.values, invocation.options
     workspace = build_workspace(options.workspace.workspace)
     store = session_store(options.session)
@@ -62,7 +62,7 @@ def list_sessions(invocation: Invocation) -> int:
 
 
 def show_session(invocation: Invocation) -> int:
-    """Print what is known of one session, and what was said in it."""
+    """Print the facts of one session, and its messages in short."""
     options, name = invocation.options, invocation.values["name"]
     store = session_store(options.session)
     require_session(store, name)
@@ -80,7 +80,7 @@ def show_session(invocation: Invocation) -> int:
 
 
 def is_of(head: SessionHead, here: str | None) -> bool:
-    """Whether it was used in the directory `here`; one of an earlier version does not say where."""
+    """Whether it was used in the directory `here`; sessions of earlier versions do not say."""
     return here is None or head.workspace in ("", here)
 
 
@@ -113,7 +113,7 @@ def _matching(
 def _rows(
     chosen: list[SessionHead], listed: Sequence[SessionHead], *, is_tree: bool
 ) -> list[tuple[int, SessionHead]]:
-    """What to show, and how deep each of them stands."""
+    """The sessions to show, each with its depth."""
     if not is_tree:
         return [(0, head) for head in chosen]
     return list(walk(tree_of(chosen)))
