@@ -173,7 +173,7 @@ def _names(row: Flag) -> str:
 
 
 def _words_of(rows: Sequence[Flag]) -> str:
-    """What can stand where no value is expected: flags, and the words of a choice."""
+    """What can be typed where no value is expected: flags, and the words of a choice."""
     words = [word for row in rows for word in (_choices(row) if row.is_positional else row.spellings)]
     return " ".join(words)
 

@@ -22,7 +22,7 @@ LATER_VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
         for name in names
     }
 )
-"""A variable of the guide -> the feature that it speaks of, with its verb."""
+"""A variable of the guide -> the feature that it configures, with its verb."""
 
 IDLE_VARIABLES: Final[frozenset[str]] = frozenset()
 """Switches of the guide that ask for what is the case anyway."""
@@ -65,11 +65,11 @@ INNER_VARIABLES: Final = frozenset(
         "STRICT_ROUTING",
     )
 )
-"""Variables that a part of the program reads, and those that it sets for others."""
+"""Variables that a part of the program reads, or sets for its children."""
 
 
 def about_variables(environ: Mapping[str, str]) -> Iterator[str]:
-    """What to say of the variables that are set and have no effect, those with a slip of the pen included."""
+    """Warnings about variables that are set and have no effect, misspelt ones included."""
     given = sorted(name for name in environ if name.startswith(PREFIX) and environ[name])
     if not given:
         return

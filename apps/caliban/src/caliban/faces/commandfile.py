@@ -1,4 +1,4 @@
-"""The prompt that a command file makes: its words, what was said to it, and the output of its lines."""
+"""The prompt from a command file: its text, its arguments, and the output of its shell lines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_OUTPUT_CHARS = 50_000
 
 
 async def command_texts(app: App, called: CalledCommand) -> tuple[str, str]:
-    """What is sent, and the part of it that may name files with `@`: never what a line has printed.
+    """The text to send, and the part of it that may name files with `@`: never a line's output.
 
     Each line is a call of the tool for commands, and passes hooks and rules as one of the model's does.
     Raises `CommandRefused` for a line that may not run, and the errors of what was said.
@@ -34,7 +34,7 @@ async def command_texts(app: App, called: CalledCommand) -> tuple[str, str]:
 
 
 async def _expanded(app: App, called: CalledCommand, prompt: str) -> str:
-    """What hooks add to the `prompt` that the command makes. Raises `CommandRefused` where they object."""
+    """What hooks add to the command's `prompt`. Raises `CommandRefused` where they object."""
     if app.hooks is None:
         return ""
     event = UserPromptExpansion(

@@ -143,7 +143,7 @@ async def _drive(options: Options, target: CancelTarget, state: OutputState, tas
 
 
 async def _unless_cancelled(target: CancelTarget, work: Callable[[], Awaitable[T]], what: str) -> T:
-    """What `work` gives. Raises `Cancelled` where a signal came before there was `what`."""
+    """The result of `work`. Raises `Cancelled` where a signal comes before there is `what`."""
     with anyio.CancelScope() as scope:
         target.stops(scope.cancel)
         return await work()
@@ -151,7 +151,7 @@ async def _unless_cancelled(target: CancelTarget, work: Callable[[], Awaitable[T
 
 
 async def _prompt(app: App) -> Message | Resumption | None:
-    """The prompt or what stands in its place, or `None` where frames bring the prompts."""
+    """The prompt or what replaces it, or `None` where prompts come in frames."""
     if app.options.permissions.answers:
         return Resumption()
     if input_format(app.options.output.input_format).is_framed:
@@ -205,7 +205,7 @@ def _local(options: Options) -> LocalCall | None:
 
 
 def _slashes(options: Options) -> bool:
-    """Whether the command line may call a command: a run that does not loads nothing of them."""
+    """Whether the prompt may be a slash command; only then are their modules loaded."""
     prompt = options.prompt
     texts = (prompt.print_prompt, prompt.prompt_flag, prompt.prompt)
     return any(text is not None and text.lstrip().startswith("/") for text in texts)
@@ -262,7 +262,7 @@ def _told(app: App, answer: Warned) -> bool:
 
 
 def _desk(app: App) -> HostDesk | None:
-    """Where the other end is asked, if it may be."""
+    """The desk that asks the other end, if a flag says so."""
     if app.options.permissions.permission_prompt_tool != "stdio":
         return None
     from caliban.compose.asking.updates import LastingAnswers
@@ -286,7 +286,7 @@ async def _asked_tool(app: App) -> ServerToolApprover | None:
 
 
 def _later(app: App) -> LaterAnswers | None:
-    """Who answers for calls that waited, and leaves others behind, where that is asked for."""
+    """The approver for calls that waited, or are to be deferred, where flags ask for one."""
     options = app.options.permissions
     if not options.answers and not options.defer_approvals:
         return None

@@ -92,7 +92,7 @@ def _help() -> SlashCommand:
 
 
 def frame_commands(app: App, session: Session) -> Callable[[str], LocalCommand | None]:
-    """What finds the commands that prompt frames call; a name that is not known is an error of its result."""
+    """Finds the commands that prompt frames call; an unknown name is an error in the result."""
     registry = app_commands(app, session)
 
     def called(text: str) -> LocalCommand | None:
@@ -123,7 +123,7 @@ async def _run(line: str, app: App, session: Session, registry: CommandRegistry)
 
 
 def _refuse_effect(command: SlashCommand, effect: CommandEffect | None, text: str) -> None:
-    """Raise `CommandNotHere` where there is nothing to show, and what was wanted cannot be done."""
+    """Raise `CommandNotHere` for an effect that a run without a terminal cannot have."""
     if isinstance(effect, SwitchSession):
         hint = f"caliban -r {effect.name} -p …"
         raise CommandNotHere(f"/{command.name}: a run without a terminal stays in its session", hint=hint)

@@ -104,7 +104,7 @@ async def typed_prompt(text: str, inputs: PromptInputs) -> Message:
 
 
 async def _beside(report: Report) -> str:
-    """What was piped in beside a prompt; a person is told what is waited for, and what was not."""
+    """Text piped in beside a prompt; the wait, and giving up on it, are reported."""
     if not may_hold_text():
         return ""
     piped = await read_beside(Stdin(), lambda: report(Notice(subtype="stdin_awaited", message=SLOW)))
@@ -170,6 +170,6 @@ async def _with_images(message: Message, inputs: PromptInputs) -> Message:
 
 
 def _report_all(notices: list[Notice], report: Report) -> None:
-    """Say what a thread had to say: reports are for the event loop's own."""
+    """Report what a worker thread collected: reporting belongs to the event loop."""
     for notice in notices:
         report(notice)

@@ -17,7 +17,7 @@ from caliban_drive.session import Session
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """What a request comes to: why not, or which files."""
+    """The outcome of a request: an error, or the files."""
 
     error: str = ""
     files: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Commands on the conversation itself."""
+"""Commands about the conversation itself."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ async def copy(context: SlashContext, arguments: str) -> CommandAnswer:
 
 
 async def loop(context: SlashContext, arguments: str) -> CommandAnswer:
-    """Send a prompt again and again; how many turns each may take is bounded as ever."""
+    """Send a prompt repeatedly; the usual limits hold for each."""
     count, interval_s = REPEATS, INTERVAL_S
     for flag in map(str.strip, re.findall(FLAG, arguments)):
         name, _, value = flag.partition("=")
@@ -137,7 +137,7 @@ def has_said(session: Session) -> bool:
 
 
 def no_arguments(name: str, arguments: str) -> None:
-    """Raise `BadArguments` where something is said to a command that takes nothing."""
+    """Raise `BadArguments` where a command that takes no arguments was given some."""
     if arguments:
         raise BadArguments(f"/{name} takes no words, and got {one_line(arguments, max_chars=60)!r}")
 

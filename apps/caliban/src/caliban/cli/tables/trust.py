@@ -9,7 +9,7 @@ from caliban.cli.subcommand import Subcommand
 from caliban.cli.tables.rows import JSON_LINES, JSON_OBJECT, verb_row
 
 MIN_DIGITS: Final = 12
-"""So many digits of a digest say which one is meant."""
+"""How many digits of a digest identify it."""
 
 _DIR: Final = flag("directory", metavar="DIR", nargs="?", help="the project (default: here)")
 

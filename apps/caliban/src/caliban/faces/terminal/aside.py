@@ -1,4 +1,4 @@
-"""What anything but the screen writes to the terminal meanwhile: read, and shown as notices."""
+"""Output of libraries and programs while the screen is up: captured, and shown as notices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STREAMS = (1, 2)
 class OutputAside:
     """Standard output and standard error of this process lead into a pipe from `begin` to `end`.
 
-    What programs and libraries print comes out as lines of `show`; what comes too fast for it is lost.
+    What is printed meanwhile is passed to `show` line by line; what comes too fast is lost.
     """
 
     def __init__(self, show: Callable[[str], None]) -> None:

@@ -23,7 +23,7 @@ class BranchReader:
         self._branch = ""
 
     def read(self) -> str:
-        """The branch of now, the first digits of a commit, or nothing outside of a repository."""
+        """The current branch, the first digits of a commit, or nothing outside a repository."""
         if self._head is None:
             return ""
         try:

@@ -1,4 +1,4 @@
-"""What a call would change of a file, before it is made: for a person who decides about it."""
+"""What a call would change in a file, for the person who decides about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an open app knows that helps to write a prompt: files, resources, the history, other programs."""
+"""What helps to write a prompt: files, resources, the history, other programs."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _files(app: App, programs: AppPrograms) -> FileSuggestionSource:
 
 
 async def _resources(app: App) -> Sequence[str]:
-    """`server:uri` of all that the servers of the run offer, as far as they say so in time."""
+    """`server:uri` of every resource that the servers of the run list in time."""
     names: list[str] = []
     if app.servers is None:
         return names

@@ -1,4 +1,4 @@
-"""A line that a person types behind `#`: one more line in a file of instructions."""
+"""A line typed after `#`, which is added to a file of instructions."""
 
 from __future__ import annotations
 

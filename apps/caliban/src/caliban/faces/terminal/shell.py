@@ -1,4 +1,4 @@
-"""Lines that a person types behind `!`: the tool for commands, past the same hooks and rules and audit."""
+"""Lines typed after `!`, run by the tool for commands under the same hooks, rules and audit."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def run_typed(app: App, session: Session, line: str, progress: Callable[[s
 
 
 def for_a_person(report: str) -> str:
-    """What a command wrote, without the headings that its report has for a model."""
+    """A command's output, without the headings that its report has for a model."""
     _, found, rest = report.partition(f"{STDOUT}\n")
     if not found:
         return report.strip("\n")
