@@ -311,7 +311,7 @@ GROUPS: Final = (
         ),
     ),
 )
-"""Every flag that works. `--no-hooks` and its like ask for what is the case anyway."""
+"""Every flag of a run, by the headings of `--help`."""
 
 LATER_FLAGS: Final[Mapping[str, str]] = MappingProxyType(
     {

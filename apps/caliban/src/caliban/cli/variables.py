@@ -24,9 +24,6 @@ LATER_VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
 )
 """A variable of the guide -> the feature that it configures, with its verb."""
 
-IDLE_VARIABLES: Final[frozenset[str]] = frozenset()
-"""Switches of the guide that ask for what is the case anyway."""
-
 INNER_VARIABLES: Final = frozenset(
     f"{PREFIX}{name}"
     for name in (
@@ -73,7 +70,7 @@ def about_variables(environ: Mapping[str, str]) -> Iterator[str]:
     given = sorted(name for name in environ if name.startswith(PREFIX) and environ[name])
     if not given:
         return
-    known = {*variables(), *IDLE_VARIABLES, *INNER_VARIABLES}
+    known = {*variables(), *INNER_VARIABLES}
     for name in given:
         if name in LATER_VARIABLES:
             yield f"{name} has no effect: {LATER_VARIABLES[name]} not part of this version"

@@ -12,10 +12,10 @@ from caliban_commands.answer import (
     CopyText,
     Quit,
     RepeatPrompt,
-    ShownTable,
     ShownText,
 )
 from caliban_commands.command import SlashContext
+from caliban_commands.costs import cost_table
 from caliban_commands.errors import BadArguments, CommandError
 from caliban_common.event import HistoryReplaced, Warned
 from caliban_common.text import one_line, plural
@@ -66,25 +66,12 @@ async def undo(context: SlashContext, arguments: str) -> CommandAnswer:
 async def cost(context: SlashContext, arguments: str) -> CommandAnswer:
     """What this run has cost so far, per model."""
     no_arguments("cost", arguments)
-    spent = context.costs.by_model()
-    rows = tuple(
-        (
-            model,
-            f"{usage.input_tokens:,}",
-            f"{usage.output_tokens:,}",
-            f"{usage.cache_read_tokens:,}",
-            "?" if usd is None else f"${usd:.4f}",
-        )
-        for model, usage, usd in spent
-    )
-    unknown = any(usd is None for _, _, usd in spent)
-    total = f"in all {'over ' if unknown else ''}${context.costs.total_usd():.4f}"
     agents = tuple(
         f"of that the agent {one_line(name, max_chars=60)}: {'?' if usd is None else f'${usd:.4f}'}"
         for name, _, usd in context.costs.by_agent()
     )
-    columns = ("Model", "Input", "Output", "From cache", "Cost")
-    return CommandAnswer(parts=(ShownTable(columns=columns, rows=rows, notes=(total, *agents)),))
+    costs = context.costs
+    return CommandAnswer(parts=(cost_table(costs.by_model(), costs.total_usd(), notes=agents),))
 
 
 async def copy(context: SlashContext, arguments: str) -> CommandAnswer:
