@@ -96,7 +96,7 @@ EVENT_LOOPS: Mapping[str, str] = {
 PROGRAM_RUNNERS: Mapping[str, str] = {
     "caliban.compose.servers.browser": "a browser belongs to its person, and stays when we go",
     "caliban_sandbox.egress.launch": "forks the bridge inside of a sandbox, where nothing else of ours is",
-    "caliban_mcp_client.testing.rude": "a server of its own, which leaves children behind on purpose",
+    "caliban_mcp_client.testing.rude.server": "a server of its own, which leaves children behind on purpose",
     "caliban_provider_local.testing.server": "a server for tests, which shares nothing with them",
 }
 """Modules outside of `caliban_process` that start programs by themselves -> why."""
@@ -147,7 +147,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.compose.boxing": "a sandbox is built where somebody wants one",
     "caliban.compose.spending": "providers are looked up where settings describe one of a session",
     "caliban.compose.costs": "prices are loaded once the first reply has come",
-    "caliban.cli.dispatch": "a word that is no command is compared with them only then",
+    "caliban.cli.lookalike": "a word that is no command is compared with them only then",
     "caliban.commands.rewind.back": "a summary needs a model, and going back does not",
     "caliban.commands.doctor.readiness": "routes are read where there may be some only",
     "caliban.compose.toolnames": "tools are listed where somebody wrote a rule",
@@ -272,7 +272,8 @@ OUTSIDE_ENVIRONMENT: Mapping[str, str] = {
 PROGRAMS: Mapping[str, str] = {
     "caliban_sandbox.egress.launch": "runs inside of a sandbox, before the program that it becomes",
     "caliban_tools_builtin.search.scan": "runs in a child process, so that a hopeless search can be ended",
-    "caliban_mcp_client.testing.rude": "a server for tests",
+    "caliban_mcp_client.testing.rude.program": "a server for tests",
+    "caliban_mcp_client.testing.rude.server": "the same server: it ends itself in the midst of things",
 }
 """Modules below the faces that are programs of their own: they read arguments and write output -> why."""
 
@@ -313,7 +314,6 @@ SIZES: Mapping[str, str] = {
     "caliban_agent_core.agent:Agent.__init__": "keyword-only: all that a run is made of",
     "caliban_agent_core.agent:Agent.run": "keyword-only: what one run has of its own",
     "caliban_agent_core.function:tool": "keyword-only: what a function does not say of itself",
-    "caliban_mcp_client.testing.rude": "one file that runs alone, by its path",
     "caliban_permissions.engine:Engine.__init__": "keyword-only: all that a decision depends on",
 }
 """Module, or `module:function`, beyond the limits of size -> why it is better whole. Starts empty."""

@@ -14,7 +14,7 @@ import plan
 from caliban.cli.commands import COMMANDS, every_command
 from caliban.cli.environment import variables
 from caliban.cli.groups import GROUPS, LATER_FLAGS
-from caliban.cli.variables import IDLE_VARIABLES, INNER_VARIABLES, LATER_VARIABLES
+from caliban.cli.variables import INNER_VARIABLES, LATER_VARIABLES
 from caliban.slash.table import BUILT_IN
 from caliban_common.remedy import RemedyKind
 from caliban_drive.remedies import REMEDIES
@@ -28,7 +28,7 @@ SETTING = re.compile(r"`([a-z][a-zA-Z_]*(?:\.[a-zA-Z_*]+)*)`")
 TABLES_OF_OTHERS = (
     "caliban.cli.foreign",
     "caliban.cli.variables",
-    "caliban.cli.dispatch",
+    "caliban.cli.lookalike",
     "caliban.cli.groups",
 )
 """Modules that list what does not exist here, so that it can be answered."""
@@ -151,7 +151,7 @@ def test_every_command_that_is_named_exists() -> None:
 
 
 def test_every_variable_of_ours_that_is_named_is_read() -> None:
-    known = {*variables(), *IDLE_VARIABLES, *INNER_VARIABLES, *LATER_VARIABLES}
+    known = {*variables(), *INNER_VARIABLES, *LATER_VARIABLES}
     house.expect_none(
         f"{house.where(module, line)}: {name}"
         for module, line, text in literals()

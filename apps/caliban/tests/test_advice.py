@@ -7,11 +7,11 @@ import re
 import pytest
 
 from caliban.cli.commands import COMMANDS, LATER_COMMANDS, find_command, first_word
-from caliban.cli.dispatch import lookalike
 from caliban.cli.foreign import COMMANDS as FOREIGN_COMMANDS
 from caliban.cli.foreign import FLAGS, TOOLS
 from caliban.cli.groups import GROUPS, LATER_FLAGS
 from caliban.cli.help import build_parser, command_parser, full_help, short_help
+from caliban.cli.lookalike import lookalike
 from caliban.cli.parser import parse
 from caliban.errors import UsageError
 from caliban_tools_builtin import builtin_specs

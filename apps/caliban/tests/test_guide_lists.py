@@ -7,11 +7,11 @@ from __future__ import annotations
 import pytest
 
 from caliban.cli.commands import COMMANDS, LATER_COMMANDS, find_command
-from caliban.cli.dispatch import is_slash_command
 from caliban.cli.environment import variables
 from caliban.cli.groups import GROUPS, LATER_FLAGS
+from caliban.cli.lookalike import is_slash_command
 from caliban.cli.parser import parse
-from caliban.cli.variables import IDLE_VARIABLES, INNER_VARIABLES, LATER_VARIABLES, about_variables
+from caliban.cli.variables import INNER_VARIABLES, LATER_VARIABLES, about_variables
 from caliban.compose.catalog import BUILTIN, EXTRAS
 from caliban.errors import UsageError
 from caliban_settings import SCHEMA
@@ -107,7 +107,7 @@ def test_a_variable_of_the_guide_is_read_or_named(name):
         assert said == (f"{name} has no effect: {LATER_VARIABLES[name]} not part of this version",)
     else:
         assert said == ()
-        assert name in {*variables(), *IDLE_VARIABLES, *INNER_VARIABLES}
+        assert name in {*variables(), *INNER_VARIABLES}
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,7 @@ async def test_copy_takes_a_number_of_an_answer(words: str) -> None:
         ("", RepeatPrompt(count=3, interval_s=15.0)),
         ("--n=2 --interval=0.5", RepeatPrompt(count=2, interval_s=0.5)),
         ("look again --n=1", RepeatPrompt(count=1, interval_s=15.0, text="look again")),
+        ("--n=1 if x:\n    a--b", RepeatPrompt(count=1, interval_s=15.0, text="if x:\n    a--b")),
     ],
 )
 async def test_loop_says_how_often_and_what(words: str, effect: RepeatPrompt) -> None:

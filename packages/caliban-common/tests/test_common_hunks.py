@@ -5,7 +5,15 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caliban_common.hunks import KEPT_LINES, MAX_CHARS, TextChange, TextHunk, text_change
+from caliban_common.hunks import (
+    KEPT_LINES,
+    MAX_CHARS,
+    MAX_LINE_CHARS,
+    TextChange,
+    TextHunk,
+    text_change,
+    text_hunks,
+)
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "d", ""]), max_size=60)
 
@@ -52,3 +60,13 @@ def test_details_that_say_something_else_are_none():
     assert TextChange.of_details({"change": {"hunks": [7, {"lines": 7}], "added": "x"}}) == TextChange(
         added=0, removed=0
     )
+
+
+def test_whole_hunks_leave_nothing_out():
+    long = "x" * (MAX_LINE_CHARS + 1)
+    new = f"{long}\n" * (KEPT_LINES + 1)
+    (hunk,) = text_hunks("", new)
+    assert hunk.lines == (f"+{long}",) * (KEPT_LINES + 1)
+    change = text_change("", new)
+    assert (change.added, change.left_out) == (KEPT_LINES + 1, 1)
+    assert change.hunks[0].lines == (f"+{long}"[:MAX_LINE_CHARS],) * KEPT_LINES

@@ -20,7 +20,7 @@ from caliban_common.hook import (
     UserPromptSubmit,
 )
 from caliban_common.message import TextBlock, ToolResultBlock, ToolUseBlock
-from caliban_hooks import BadHook, ConfiguredHooks, HookFailed, HookParts, HookSpec, Surroundings
+from caliban_hooks import BadHook, ConfiguredHooks, EventContext, HookFailed, HookParts, HookSpec
 from caliban_hooks.answer import HookAnswer
 from caliban_hooks.verdict import CONFLICT
 
@@ -65,7 +65,7 @@ def hooks(
     fits: Callable[..., bool] = lambda pattern, tool, args: pattern in args["command"]  # noqa: E731
     parts = HookParts(
         askers={"command": asker},
-        around=Surroundings(workspace=Path("/w")),
+        context=EventContext(workspace=Path("/w")),
         tell=lambda kind, words: said.append((kind, words)),
         fits_call=fits,
         **more,

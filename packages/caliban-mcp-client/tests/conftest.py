@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from caliban_mcp_client import ClientParts, HttpTarget, McpClient, ServerOptions, StdioTarget
-from caliban_mcp_client.testing import rude
+from caliban_mcp_client.testing.rude import program as rude
 from caliban_process import Runner
 from caliban_provider.http import HttpClient
 

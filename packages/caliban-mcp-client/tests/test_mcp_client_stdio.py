@@ -27,7 +27,7 @@ from caliban_mcp_client import (
     WebSocketTarget,
 )
 from caliban_mcp_client.errors import CallLost, CallTimedOut
-from caliban_mcp_client.testing import rude
+from caliban_mcp_client.testing.rude import manners
 from caliban_mcp_client.values import (
     CallUpdate,
     ResourceUpdated,
@@ -56,7 +56,7 @@ def text_of(result) -> str:
 
 
 @pytest.mark.parametrize("era", ["plain", "modern"])
-@pytest.mark.parametrize("word", rude.KIND)
+@pytest.mark.parametrize("word", manners.KIND)
 async def test_what_is_odd_and_means_one_thing_is_borne(program, era, word):
     with anyio.fail_after(HANG_S):
         async with program(f"{era},{word}") as client:
@@ -67,7 +67,7 @@ async def test_what_is_odd_and_means_one_thing_is_borne(program, era, word):
 
 
 @pytest.mark.parametrize(
-    "word", sorted(set(rude.UNKIND) - {"wrong_id", "dropped", "garbage", "bit", "giant"})
+    "word", sorted(set(manners.UNKIND) - {"wrong_id", "dropped", "garbage", "bit", "giant"})
 )
 async def test_what_cannot_be_read_ends_its_call_and_no_other(program, word):
     options = {"max_message_bytes": 1_000_000, "probe_timeout_s": 0.2}

@@ -25,7 +25,7 @@ from caliban_tui.question.asked import (
     PersonQuestion,
     RulePlace,
 )
-from caliban_tui.question.call import call_question, plan_question
+from caliban_tui.question.call import call_question, change_lines, plan_question
 from caliban_tui.question.draw import question_view
 from caliban_tui.question.opened import ARM_S, NotMine, OpenQuestion
 from caliban_tui.question.step import step
@@ -279,3 +279,15 @@ def test_an_option_without_words_may_have_any_letter() -> None:
     question = ChoiceQuestion(title="Trust?", options=(AnswerOption(key="o", value="once", label="once"),))
     assert pressed(question, "o")[1] == ChosenAnswer(value="once")
     assert pressed(question, "y")[1] is None
+
+
+def test_a_change_is_shown_whole_with_its_places():
+    before = "".join(f"{number}\n" for number in range(1, 4001))
+    brief = CallBrief(text="", path="a", before=before, after=before.replace("10\n", "ten\n", 1) + "z" * 3000)
+    shown = ["".join(piece.text for piece in line) for line in change_lines(brief)]
+    assert shown == [
+        "@@ -7,7 +7,7 @@", " 7", " 8", " 9", "-10", "+ten", " 11", " 12", " 13",
+        "@@ -3998,3 +3998,4 @@", " 3998", " 3999", " 4000", "+" + "z" * 3000,
+    ]  # fmt: skip
+    made = CallBrief(text="", path="a", before=None, after="one\n")
+    assert ["".join(piece.text for piece in line) for line in change_lines(made)] == ["@@ -0,0 +1 @@", "+one"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from caliban.stdio import write_out
+from caliban.stdio import print_text, write_out
 
 HELP = frozenset(("-h", "--help"))
 
@@ -33,4 +33,4 @@ def about(flags: Sequence[str]) -> int | None:
 def _version() -> int:
     from caliban.version import version_line
 
-    return write_out(f"{version_line()}\n".encode())
+    return print_text(f"{version_line()}\n")

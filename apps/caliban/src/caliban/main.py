@@ -5,9 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 from caliban.cli.commands import COMMANDS, find_command
 from caliban.cli.formats import output_format
@@ -25,6 +26,16 @@ if TYPE_CHECKING:
     from caliban_tui.boot import FirstFrame
 
 SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT)
+REFUSALS = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP, errno.EIO)
+HINTS: Final[Mapping[int, str]] = MappingProxyType(
+    {
+        **dict.fromkeys(SHORTAGES, "look at ulimit -a, and at the free space"),
+        **dict.fromkeys(
+            REFUSALS, "look at that path: whose it is, how long it is, and what it is mounted from"
+        ),
+    }
+)
+"""What the system refuses is no fault of ours, wherever in the program it comes up: what to do next."""
 
 
 def run(
@@ -70,11 +81,12 @@ def _fault(error: Exception) -> CalibanError:
         import traceback
 
         complain("".join(traceback.format_exception(error)))
-    oserrors = (leaf for leaf in _leaves(error) if isinstance(leaf, OSError))
-    shortage = next((leaf for leaf in oserrors if leaf.errno in SHORTAGES), None)
-    words = " ".join(str(shortage or error).split())[:300]
-    if shortage is not None:
-        return CalibanError(f"the system refused: {words}", hint="look at ulimit -a, and at the free space")
+    system = next(
+        (leaf for leaf in _leaves(error) if isinstance(leaf, OSError) and leaf.errno in HINTS), None
+    )
+    words = " ".join(str(system or error).split())[:300]
+    if system is not None:
+        return CalibanError(f"the system refused: {words}", hint=HINTS[system.errno or 0])
     return CalibanError(
         f"this is a fault in caliban: {type(error).__name__}: {words}",
         hint="please report it; CALIBAN_DEBUG=1 shows where it happened",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from collections.abc import Iterable
 
 READER_GONE = (errno.EPIPE, errno.ECONNRESET)
 
@@ -13,8 +14,7 @@ def hold_standard_descriptors() -> None:
     """Put the null device where a standard stream is closed.
 
     The number of a closed stream goes to the next file that is opened: what is printed would end up in a
-    session or a socket. What is written to a closed standard output
-    fails: an answer is not lost without a word.
+    session or a socket. Writing to a closed standard output fails, so that no answer is lost without a word.
     """
     for descriptor, mode in ((0, os.O_RDWR), (1, os.O_RDONLY), (2, os.O_RDWR)):
         try:
@@ -62,6 +62,22 @@ def write_out(data: bytes) -> int:
         complain(f"caliban: standard output cannot be written: {os.strerror(error.errno or 0)}\n")
         return 1
     return 0
+
+
+def print_text(text: str) -> int:
+    """Write `text` to standard output, as UTF-8 whatever is in it; the exit code is that of `write_out`."""
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:
+        from caliban_common.text import clean
+
+        data = clean(text).encode()
+    return write_out(data)
+
+
+def print_lines(lines: Iterable[str]) -> int:
+    """Write `lines` to standard output, each with its line feed; see `print_text`."""
+    return print_text("".join(f"{line}\n" for line in lines))
 
 
 def complain(text: str) -> None:

@@ -10,6 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import cast
@@ -59,7 +60,9 @@ def installed_tools(taken: Collection[str] = (), *, folders: Iterable[str] | Non
 def _searched() -> list[str]:
     """Where packages are installed: not the folder that a person happens to be in, nor Python's own."""
     library = Path(os.__file__).parent
-    apart = {"", str(Path.cwd()), str(library), str(library / "lib-dynload")}
+    apart = {"", str(library), str(library / "lib-dynload")}
+    with suppress(OSError):  # a directory that was removed holds no packages
+        apart.add(str(Path.cwd()))
     return [folder for folder in sys.path if folder not in apart]
 
 

@@ -1,4 +1,4 @@
-"""What a command answers: something to show, something to choose from, or something for the face to do.
+"""What a command returns: something to show, to choose from, or for the face to do.
 
 An answer is a value: a terminal draws it, the headless face prints it, a server sends it.
 """
@@ -39,7 +39,7 @@ class ChoiceRow(Struct, frozen=True, kw_only=True):
 
 
 class ShownChoice(Tagged, frozen=True, kw_only=True, tag="choice"):
-    """Something to pick; a face without a picker prints it, with the lines to type."""
+    """A choice; a face without a picker prints the lines to type."""
 
     title: str
     rows: tuple[ChoiceRow, ...]
@@ -73,7 +73,7 @@ class SwitchSession(Tagged, frozen=True, kw_only=True, tag="switch_session"):
 
 
 class ClearTranscript(Tagged, frozen=True, kw_only=True, tag="clear_transcript"):
-    """Take what was said off the screen; the conversation is empty already."""
+    """Clear the screen; the conversation is empty already."""
 
 
 class SubmitPrompt(Tagged, frozen=True, kw_only=True, tag="submit_prompt"):
@@ -115,7 +115,7 @@ ViewName: TypeAlias = Literal[
 
 
 class OpenView(Tagged, frozen=True, kw_only=True, tag="open_view"):
-    """Show one of the face's own views in the place of the parts: these are for a face without it."""
+    """Show one of the face's own views instead of the parts, which are for a face without it."""
 
     view: ViewName
     argument: str = ""
@@ -156,7 +156,7 @@ CommandEffect: TypeAlias = (
     | CopyText
     | EditFile
 )
-"""What a face does next because of a command; one that cannot says so by name."""
+"""What a face does next because of a command; a face that cannot says so by name."""
 
 
 class CommandAnswer(Struct, frozen=True, kw_only=True):

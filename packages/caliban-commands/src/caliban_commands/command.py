@@ -46,7 +46,7 @@ ON_SCREEN: Final[frozenset[Place]] = frozenset(["idle", "running"])
 
 
 class SlashContext(Protocol):
-    """What a command may work with: the conversation, what it cost, and a person to tell."""
+    """What a command works with: the conversation, its cost, and where to report."""
 
     @property
     def session(self) -> Session:
@@ -60,7 +60,7 @@ class SlashContext(Protocol):
 
     @property
     def report(self) -> Report:
-        """The road of notices: for what is worth knowing before the answer."""
+        """Reports a notice, for what should be known before the answer."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""What keeps a slash command from being done.
+"""Why a slash command was not carried out.
 
 CommandError             a command cannot do what it was asked
 ├── UnknownCommand       no command has this name

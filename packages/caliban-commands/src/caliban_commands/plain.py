@@ -1,4 +1,4 @@
-"""An answer as plain text: for faces without pictures, and for programs."""
+"""An answer as plain text, for faces without pictures and for programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All slash commands of a face, by name: those of ours first, so that nobody takes their names."""
+"""All slash commands of a face by name; the built-in ones come first and keep their names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from caliban_common.text import one_line
 CALLED: Final = re.compile(r"/([A-Za-z0-9][\w.:-]{0,255})(?:\s+(.*))?", re.DOTALL)
 
 FurtherCommands: TypeAlias = Callable[[bool], tuple[SlashCommand, ...]]
-"""Gives the commands that come and go, the same tuple until they do; true asks it to look now."""
+"""Returns the dynamic commands, the same tuple while nothing changed; true forces a rescan."""
 
 
 class CommandRegistry:
@@ -87,7 +87,7 @@ class CommandRegistry:
     async def run(
         self, command: SlashCommand, arguments: str, context: SlashContext, place: Place
     ) -> CommandAnswer:
-        """Do it, unless a hook at the submission of prompts objects.
+        """Run the command, unless a prompt-submission hook objects.
 
         Of one that submits a prompt hooks hear with that. Raises `CommandNotHere` where `place` has no room
         for it, `CommandDenied`, and what the command raises.
@@ -116,7 +116,7 @@ class CommandRegistry:
         return True
 
     def _look(self, *, now: bool) -> None:
-        """Take over what has come and gone of the further commands."""
+        """Update the table where the dynamic commands have changed."""
         if self._further is None:
             return
         seen = self._further(now)

@@ -61,6 +61,26 @@ def text_change(old: str, new: str) -> TextChange:
     """What turns `old` into `new`. Texts above `MAX_CHARS` characters are only counted."""
     if len(old) + len(new) > MAX_CHARS:
         return TextChange(added=new.count("\n") + 1, removed=old.count("\n") + 1, left_out=1)
+    hunks: list[TextHunk] = []
+    added = removed = left_out = 0
+    left = KEPT_LINES
+    for hunk in text_hunks(old, new):
+        added += sum(line[:1] == "+" for line in hunk.lines)
+        removed += sum(line[:1] == "-" for line in hunk.lines)
+        lines = tuple(line[:MAX_LINE_CHARS] for line in hunk.lines[:left])
+        left_out += len(hunk.lines) - len(lines)
+        left -= len(lines)
+        if lines:
+            hunks.append(TextHunk(old_start=hunk.old_start, new_start=hunk.new_start, lines=lines))
+    return TextChange(added=added, removed=removed, hunks=tuple(hunks), left_out=left_out)
+
+
+def text_hunks(old: str, new: str, *, compared_lines: int = COMPARED_LINES) -> Iterator[TextHunk]:
+    """The whole of what turns `old` into `new`: no line is cut, and none left out.
+
+    Texts that differ in a part of more than `compared_lines` lines are not compared there: the part counts as
+    replaced.
+    """
     before, after = old.splitlines(), new.splitlines()
     start, limit = 0, min(len(before), len(after))
     while start < limit and before[start] == after[start]:
@@ -68,38 +88,29 @@ def text_change(old: str, new: str) -> TextChange:
     end = 0
     while end < limit - start and before[-1 - end] == after[-1 - end]:
         end += 1
-    edits = _edits(before, after, start, end)
-    added = sum(there - here for _, _, here, there in edits)
-    removed = sum(there - here for here, there, _, _ in edits)
-    hunks: list[TextHunk] = []
-    left, left_out = KEPT_LINES, 0
-    for group in _groups(edits):
-        lines = _lines(before, after, group)
-        if len(lines) > left:
-            left_out += len(lines) - left
-            lines = lines[:left]
-        left -= len(lines)
-        if lines:
-            first_old = max(group[0][0] - CONTEXT_LINES, 0)
-            first_new = first_old + group[0][2] - group[0][0]
-            hunks.append(TextHunk(old_start=first_old + 1, new_start=first_new + 1, lines=tuple(lines)))
-    return TextChange(added=added, removed=removed, hunks=tuple(hunks), left_out=left_out)
+    for group in _groups(_edits(before, after, (start, end), compared_lines)):
+        first_old = max(group[0][0] - CONTEXT_LINES, 0)
+        first_new = first_old + group[0][2] - group[0][0]
+        lines = tuple(_lines(before, after, group))
+        yield TextHunk(old_start=first_old + 1, new_start=first_new + 1, lines=lines)
 
 
 Edited = tuple[int, int, int, int]
 """From and to, in the old lines and in the new ones."""
 
 
-def _edits(before: list[str], after: list[str], start: int, end: int) -> list[Edited]:
-    """What differs between the lines that both begin and both end with."""
+def _edits(before: list[str], after: list[str], shared: tuple[int, int], compared_lines: int) -> list[Edited]:
+    """What differs between the lines that both begin and both end with: so many are `shared` there."""
+    start, end = shared
     middle, other = before[start : len(before) - end], after[start : len(after) - end]
     if not middle and not other:
         return []
-    if not middle or not other or len(middle) + len(other) > COMPARED_LINES:
+    if not middle or not other or len(middle) + len(other) > compared_lines:
         return [(start, start + len(middle), start, start + len(other))]
     from difflib import SequenceMatcher
 
-    codes = SequenceMatcher(None, middle, other, autojunk=False).get_opcodes()
+    is_long = len(middle) + len(other) > COMPARED_LINES  # lines that are everywhere would cost seconds
+    codes = SequenceMatcher(None, middle, other, autojunk=is_long).get_opcodes()
     return [
         (start + i1, start + i2, start + j1, start + j2) for tag, i1, i2, j1, j2 in codes if tag != "equal"
     ]
@@ -125,7 +136,7 @@ def _lines(before: list[str], after: list[str], group: list[Edited]) -> list[str
         lines += (f"+{line}" for line in after[new_from:new_to])
         place = old_to
     lines += (f" {line}" for line in before[place : place + CONTEXT_LINES])
-    return [line[:MAX_LINE_CHARS] for line in lines]
+    return lines
 
 
 def _hunk(item: object) -> TextHunk | None:

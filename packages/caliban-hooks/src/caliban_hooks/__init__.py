@@ -7,7 +7,7 @@ from caliban_hooks.errors import BadHook, HookFailed, HooksError
 from caliban_hooks.events import EVENTS, EventKind
 from caliban_hooks.http import Addresses, read_patterns
 from caliban_hooks.mcp import ServerCalls
-from caliban_hooks.payload import Surroundings
+from caliban_hooks.payload import EventContext
 from caliban_hooks.ports import AgentTask, Dialect, PostAnswer, PostRequest, ServerTools
 from caliban_hooks.prompt import Questions
 from caliban_hooks.read import read_hooks
@@ -20,6 +20,7 @@ __all__ = [
     "BadHook",
     "ConfiguredHooks",
     "Dialect",
+    "EventContext",
     "EventKind",
     "HookFailed",
     "HookParts",
@@ -32,7 +33,6 @@ __all__ = [
     "Questions",
     "ServerCalls",
     "ServerTools",
-    "Surroundings",
     "read_hooks",
     "read_patterns",
 ]

@@ -14,7 +14,7 @@ from caliban_hooks.spec import HookSpec
 
 
 class Investigations(Struct, frozen=True, kw_only=True):
-    """Has agents find out what hooks want to know."""
+    """Answers hooks by agents."""
 
     investigate: Investigate
 

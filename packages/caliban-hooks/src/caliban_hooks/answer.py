@@ -1,4 +1,4 @@
-"""What a hook has said, from how its program ended and what it printed, or from the body of a response.
+"""The answer of a hook, from its program's exit code and output, or from the body of a response.
 
 Claude's protocol: exit code 2 objects; JSON on standard output says more. What cannot be read for certain is
 no answer (`HookFailed`): cut off or doubled JSON, an unknown decision, an answer to another event.
@@ -19,7 +19,7 @@ from caliban_hooks.events import EVENTS, TEXT_IS_CONTEXT
 from caliban_hooks.plain import plain
 
 MAX_OUTPUT_BYTES: Final = 64 * 1024
-"""So much of what a hook prints is read; an answer that is longer is none."""
+"""How much of a hook's output is read; a longer answer is invalid."""
 
 MAX_REASON_CHARS: Final = 8 * 1024
 MAX_CONTEXT_CHARS: Final = 32 * 1024
@@ -31,7 +31,7 @@ _DECISIONS: Final[Mapping[str, HookDecision]] = {
     "defer": "ask",
 }
 _TELLTALES: Final = (b'"hookSpecificOutput"', b'"permissionDecision"', b'"decision"')
-"""What plain text does not hold, unless it was meant as an answer."""
+"""Found in plain text only where an answer was meant."""
 
 _KNOWN: Final = frozenset(
     {
@@ -61,7 +61,7 @@ class ProgramEnd(Struct, frozen=True, kw_only=True):
 
 
 class HookAnswer(Struct, frozen=True, kw_only=True):
-    """What one hook says. `message` is for a person; `remarks` are about the answer itself, for a person too.
+    """The answer of one hook. `message` is for a person; so are `remarks`, which are about the answer itself.
 
     `allows` says that it spoke for a call that somebody else may still deny.
     """
@@ -107,7 +107,7 @@ def program_answer(event: str, end: ProgramEnd, *, strict: bool = False) -> Hook
 
 
 def text_answer(event: str, raw: bytes) -> HookAnswer:
-    """The answer in what was printed by who did not fail: JSON, or text. Raises `HookFailed`."""
+    """The answer in the output of a hook that succeeded: JSON, or text. Raises `HookFailed`."""
     try:
         text = raw.decode("utf-8").strip().removeprefix("\ufeff").strip()
     except UnicodeDecodeError:
@@ -232,7 +232,7 @@ def _output(event: str, both: dict[str, Any], remarks: list[str]) -> Any:
 
 
 def _objection(event: str, end: ProgramEnd) -> HookAnswer:
-    """What a program says that ended with code 2: its standard error, or the reason in its JSON."""
+    """The objection of a program that exited with 2: its standard error, or the reason in its JSON."""
     reason = plain(end.stderr, max_chars=MAX_REASON_CHARS).strip()
     try:
         answer = text_answer(event, end.stdout or b"")

@@ -23,10 +23,10 @@ from caliban_process.output import OutputLimit
 
 PROJECT_VARIABLES: Final = ("CALIBAN_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
 DEPTH_VARIABLE: Final = "CALIBAN_HOOK_DEPTH"
-"""How many hooks a program is inside of: a hook that starts a session whose hooks start one would not end."""
+"""How deep hooks are nested: a hook that starts a session whose hooks start one would never end."""
 
 _STARTS: Final = ("/bin/sh", "-c", 'exec "$0"')
-"""Starts the program that follows: a script without a first line is one for sh, as it would be on a line."""
+"""Starts the program that follows; a script without a `#!` line runs in sh, as from a shell."""
 
 _ONE_WORD: Final = lazy_pattern(r'"?(?:[\w./@%+:,=-]|\$\{\w+\}|\$\w+(?!\w))+"?(?:[\w./@%+:,=-])*', re.ASCII)
 _VARIABLE: Final = lazy_pattern(r"\$\{(\w+)\}|\$(\w+)", re.ASCII)
@@ -65,7 +65,7 @@ class Programs(Struct, frozen=True, kw_only=True):
 
 
 def argv_of(spec: HookSpec, env: Mapping[str, str]) -> tuple[str, ...]:
-    """The argument list of a hook; variables of its environment are put in where no shell does that."""
+    """The argument list of a hook; environment variables are expanded where no shell would."""
     line = spec.command.strip()
     if spec.args is not None:
         return tuple(_expanded(word, env) for word in (spec.command, *spec.args))

@@ -1,4 +1,4 @@
-"""All hooks that are configured, as one value that is fired: chosen, asked side by side, and merged."""
+"""All configured hooks as one: the fitting ones are run concurrently and their answers merged."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from caliban_hooks.answer import HookAnswer
 from caliban_hooks.errors import BadHook
 from caliban_hooks.events import EVENTS
 from caliban_hooks.matcher import Matcher
-from caliban_hooks.payload import Payload, Surroundings, payload_of
+from caliban_hooks.payload import EventContext, Payload, payload_of
 from caliban_hooks.ports import FitsCall, Tell
 from caliban_hooks.spec import HookKind, HookSpec
 from caliban_hooks.verdict import merge
 
 MAX_BACKGROUND: Final = 16
-"""So many hooks that nobody waits for run at once; the others wait for them."""
+"""How many background hooks run at once; the others wait."""
 
 LAST_S: Final = 5.0
 """How long the end of a run waits for hooks in the background."""
@@ -44,7 +44,7 @@ class HookParts(Struct, frozen=True, kw_only=True):
     """What configured hooks work with. `fits_call` judges their `if`; `tasks` holds the background."""
 
     askers: Mapping[HookKind, HookAsker]
-    around: Surroundings
+    context: EventContext
     tell: Tell
     fits_call: FitsCall
     tasks: TaskGroup | None = None
@@ -68,11 +68,11 @@ class ConfiguredHooks:
             self._by_event[spec.event] = (*mine, (spec, Matcher(spec.matcher)))
 
     async def fire(self, event: HookEvent) -> HookVerdict:
-        """Tell all hooks of `event`; what they say to it together."""
+        """Run all hooks for `event`; their merged verdict."""
         mine = self._by_event.get(event.type)
         if mine is None:
             return NO_OBJECTION
-        payload = payload_of(event, self._parts.around)
+        payload = payload_of(event, self._parts.context)
         chosen = self._chosen(mine, payload)
         if not chosen:
             return NO_OBJECTION
@@ -91,7 +91,7 @@ class ConfiguredHooks:
         return self._translated(verdict, payload)
 
     async def aclose(self) -> None:
-        """Give hooks in the background a moment to end; name those that do not."""
+        """Give background hooks a moment to end; report those that do not."""
         if not self._running:
             return
         self._idle = anyio.Event()
@@ -102,7 +102,7 @@ class ConfiguredHooks:
             self._parts.tell("hook_failed", words)
 
     def _chosen(self, mine: Iterable[tuple[HookSpec, Matcher]], payload: Payload) -> list[HookSpec]:
-        """The hooks that are for what happens, each once; of two that are the same, the stricter."""
+        """The hooks that match, each once; of two identical ones, the stricter."""
         chosen: dict[tuple[Any, ...], HookSpec] = {}
         for spec, matcher in mine:
             if spec.once and spec.identity in self._done:
@@ -124,9 +124,9 @@ class ConfiguredHooks:
         tasks.start_soon(self._tell_only, spec, data)
 
     async def _tell_only(self, spec: HookSpec, data: bytes) -> None:
-        """Ask one hook whose answer changes nothing; what it has to say to a person is said.
+        """Run one hook whose answer changes nothing; its messages are still reported.
 
-        The wall: it lives beside the run, which one that fails must not end.
+        This is a wall: a background hook that fails must not end the run.
         """
         try:
             async with self._limiter:
@@ -140,7 +140,7 @@ class ConfiguredHooks:
                 self._idle.set()
 
     async def _ask(self, number: int, spec: HookSpec, data: bytes, answers: dict[int, HookAnswer]) -> None:
-        """Put the answer of one hook into `answers`, that of one in the background nowhere."""
+        """Put the answer of one hook into `answers`, unless it runs in the background."""
         try:
             answer = await self._parts.askers[spec.kind].ask(spec, data)
         except CalibanError as error:
@@ -156,7 +156,7 @@ class ConfiguredHooks:
         answers[number] = answer
 
     def _failure(self, spec: HookSpec, error: CalibanError) -> HookAnswer:
-        """What a hook that cannot answer means."""
+        """What a hook that gave no answer counts as."""
         words = f"{spec.place}: {error.message}"
         blocks = EVENTS[spec.event].role == "guard" and spec.on_failure != "allow" and not spec.background
         if blocks:
@@ -176,11 +176,11 @@ class ConfiguredHooks:
         """The verdict with the changed input under the tool's own names."""
         if verdict.updated_input is None or payload.call is None:
             return verdict
-        taken = self._parts.around.dialect.taken(payload.call.name, verdict.updated_input)
+        taken = self._parts.context.dialect.taken(payload.call.name, verdict.updated_input)
         return replace(verdict, updated_input=taken)
 
 
 def _stricter(one: HookSpec, other: HookSpec) -> HookSpec:
-    """Two hooks that are the same one, as the stricter of both: waited for, with the stricter end."""
+    """Two identical hooks as the stricter of both: waited for, and with the stricter failure policy."""
     policy = max(one.on_failure, other.on_failure, key=("allow", "default", "block").index)
     return replace(one, background=one.background and other.background, on_failure=policy)

@@ -1,4 +1,4 @@
-"""The events by name: what an answer can do to each, what a matcher is compared with, and which are fired."""
+"""The events by name: what an answer can change, and which ones are raised."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ EventRole: TypeAlias = Literal["guard", "feedback", "end", "observer"]
 
 
 class EventKind(Struct, frozen=True, kw_only=True):
-    """What is known of one event; `unfired` says why this version has nothing that would raise it."""
+    """Facts about one event; `unfired` says why this version never raises it."""
 
     role: EventRole
     unfired: str = ""
 
     @property
     def fired(self) -> bool:
-        """Whether it happens at all."""
+        """Whether it is ever raised."""
         return not self.unfired
 
 
@@ -75,7 +75,7 @@ EVENTS: Final[Mapping[str, EventKind]] = MappingProxyType(
         **{name: EventKind(role="observer", unfired=why) for name, why in _NOT_FIRED.items()},
     }
 )
-"""Every event that there is a name for."""
+"""Every event with a name."""
 
 TEXT_IS_CONTEXT: Final = frozenset({"SessionStart", "UserPromptSubmit", "UserPromptExpansion"})
-"""Events at which plain text that a program prints is told to the model."""
+"""Events at which plain output of a program goes to the model as context."""

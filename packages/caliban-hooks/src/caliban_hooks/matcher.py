@@ -1,4 +1,4 @@
-"""Which of an event's kind a hook is for: all of them, names, or a regular expression."""
+"""What a hook applies to: everything, names, or a regular expression."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Matcher:
             self._pattern = LinearPattern(text)
 
     def matches(self, names: Iterable[str]) -> bool:
-        """Whether the hook is for what goes by any of `names`; that which has no name is for every hook."""
+        """Whether any of `names` matches; an event without a name matches every hook."""
         known = tuple(names)
         if self._is_all or not known:
             return True

@@ -1,4 +1,4 @@
-"""Hooks that are tools of MCP servers: one is called, and what it says is read as a program's words are."""
+"""Hooks that are tools of MCP servers; their text is read like a program's output."""
 
 from __future__ import annotations
 

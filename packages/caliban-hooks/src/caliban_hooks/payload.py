@@ -49,8 +49,8 @@ def _as_it_is(value: Any) -> Any:
     return value
 
 
-class Surroundings(Struct, frozen=True, kw_only=True):
-    """What every event is told with: the workspace, and the permission mode of that moment.
+class EventContext(Struct, frozen=True, kw_only=True):
+    """What every hook is told beside the event itself: the workspace, and the permission mode at that moment.
 
     `transcript` says where one is kept, if it is. `dialect` says how tools are called; `masked` takes the
     secrets out of JSON data.
@@ -71,21 +71,21 @@ class Payload(Struct, frozen=True, kw_only=True):
     call: ToolUseBlock | None = None
 
 
-def payload_of(event: HookEvent, around: Surroundings) -> Payload:
+def payload_of(event: HookEvent, context: EventContext) -> Payload:
     """What hooks read of `event`."""
-    own, subjects, call = _own(event, around)
+    own, subjects, call = _own(event, context)
     agent = getattr(event, "agent", "")
     data: dict[str, Any] = {
         "session_id": event.session_id,
-        "transcript_path": around.transcript(),
-        "cwd": str(around.workspace),
-        "permission_mode": around.mode(),
+        "transcript_path": context.transcript(),
+        "cwd": str(context.workspace),
+        "permission_mode": context.mode(),
         "hook_event_name": event.type,
         "hookEventName": event.type,
         **({"agent_id": agent, "agent_type": agent} if agent else {}),
         **own,
     }
-    return Payload(data=around.masked(data), subjects=subjects, call=call)
+    return Payload(data=context.masked(data), subjects=subjects, call=call)
 
 
 _About: TypeAlias = tuple[dict[str, Any], tuple[str, ...]]
@@ -93,13 +93,13 @@ _About: TypeAlias = tuple[dict[str, Any], tuple[str, ...]]
 
 
 def _own(
-    event: HookEvent, around: Surroundings
+    event: HookEvent, context: EventContext
 ) -> tuple[dict[str, Any], tuple[str, ...], ToolUseBlock | None]:
     match event:
         case PreToolUse() | PostToolUse() | PostToolUseFailure() | PermissionRequest() | PermissionDenied():
-            return _of_call(event, around)
+            return _of_call(event, context)
         case PostToolBatch():
-            return _of_batch(event, around), (), None
+            return _of_batch(event, context), (), None
         case UserPromptSubmit() | UserPromptExpansion() | InstructionsLoaded() | FileChanged():
             return (*_of_text(event), None)
         case SubagentStart() | SubagentStop() | TaskCreated() | TaskCompleted():
@@ -214,8 +214,8 @@ def _of_instructions(event: InstructionsLoaded) -> dict[str, Any]:
     return {"file_path": event.path, "memory_type": event.tier, "load_reason": event.cause, **told}
 
 
-def _of_batch(event: PostToolBatch, around: Surroundings) -> dict[str, Any]:
-    dialect, results = around.dialect, {result.tool_use_id: result for result in event.results}
+def _of_batch(event: PostToolBatch, context: EventContext) -> dict[str, Any]:
+    dialect, results = context.dialect, {result.tool_use_id: result for result in event.results}
     calls = []
     for call in event.calls:
         text = _text_of(results[call.id]) if call.id in results else ""
@@ -232,9 +232,9 @@ def _of_batch(event: PostToolBatch, around: Surroundings) -> dict[str, Any]:
 
 def _of_call(
     event: PreToolUse | PostToolUse | PostToolUseFailure | PermissionRequest | PermissionDenied,
-    around: Surroundings,
+    context: EventContext,
 ) -> tuple[dict[str, Any], tuple[str, ...], ToolUseBlock]:
-    call, dialect = event.call, around.dialect
+    call, dialect = event.call, context.dialect
     names = dialect.names(call.name)
     shown: dict[str, Any] = {
         "tool_name": names[0],

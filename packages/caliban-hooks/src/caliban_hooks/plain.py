@@ -1,4 +1,4 @@
-"""What a hook printed as text alone: it shows nothing, moves nothing, and turns nothing around."""
+"""A hook's output without control characters: it cannot move a cursor, hide or reorder text."""
 
 from __future__ import annotations
 

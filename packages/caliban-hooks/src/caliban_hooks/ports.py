@@ -1,4 +1,4 @@
-"""What hooks need of the program around them; whoever builds them hands it in."""
+"""What hooks need from the program, passed in by whoever builds them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from msgspec import Struct
 
 
 class Dialect(Protocol):
-    """How tools are called in what hooks read and write."""
+    """How hooks name tools and their arguments."""
 
     def names(self, tool: str) -> tuple[str, ...]:
-        """All names of a tool, first the one that hooks are told."""
+        """All names of a tool; the first is the one that hooks are given."""
         ...
 
     def told(self, tool: str, args: Mapping[str, Any]) -> Mapping[str, Any]:

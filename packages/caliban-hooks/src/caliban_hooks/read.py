@@ -1,7 +1,7 @@
 """Hooks from settings: the form of our own files, and that of Claude's settings.
 
 Both are groups by event. A group has a matcher and a list of hooks, called `handlers` here and `hooks` there.
-Nothing is overlooked: what is not known, or does not fit, is an error with its place.
+Nothing is ignored: an unknown or unfitting member is an error that names its place.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from caliban_hooks.spec import FailurePolicy, HookKind, HookSpec
 
 DEFAULT_TIMEOUT_S: Final = 30.0
 AGENT_TIMEOUT_S: Final = 60.0
-"""Of an agent that judges: it looks for itself."""
+"""For agents, which use tools before they judge."""
 
 MAX_TIMEOUT_S: Final = 3600.0
 MAX_HOOKS: Final = 500
@@ -35,7 +35,7 @@ _SHARED: Final = frozenset(
     }
 )
 _ALONE: Final = frozenset({"type", "command", "url", "prompt", "agent", "tool", "mcp", "server"})
-"""What a hook has and a group has not."""
+"""Members that only a hook has, never a group."""
 
 _OWN: Final[Mapping[HookKind, frozenset[str]]] = {
     "command": frozenset({"command", "args", "env", "shell"}),

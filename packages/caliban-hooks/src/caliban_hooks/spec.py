@@ -1,4 +1,4 @@
-"""One hook as it is configured, and everything that is fixed about it before anything happens."""
+"""One hook as configured."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class HookSpec(Struct, frozen=True, kw_only=True):
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """What two hooks have in common that are the same one, written twice."""
+        """Equal for two hooks that are the same one, written twice."""
         return (
             self.event,
             self.kind,

@@ -1,4 +1,4 @@
-"""The answers of all hooks to one event as one verdict: the strictest wins, in whatever order they came."""
+"""The answers of all hooks to one event as one verdict: the strictest wins, whatever their order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def merge(event: str, answers: Sequence[HookAnswer]) -> HookVerdict:
     context = _joined(answer.context for answer in answers)
     stopping = [answer for answer in answers if answer.stop]
     if role == "end":
-        # To stop is what is about to happen anyway: who wants that wins over who would go on.
+        # Stopping is what is about to happen anyway, so it wins over a wish to go on.
         going = decision == "deny" and not stopping
         return HookVerdict(decision="deny" if going else "continue", reason=reason if going else "")
     if stopping:

@@ -33,6 +33,7 @@ def definition_lines(definition: Mapping[str, Any]) -> list[str]:
 def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, ...]:
     """The lines that are not the same, each with - or + in front, and some around them."""
     import difflib
+    from itertools import islice
 
     lines = difflib.unified_diff(definition_lines(before), definition_lines(after), lineterm="", n=2)
-    return tuple(line for line in lines if not line.startswith(("---", "+++")))
+    return tuple(islice(lines, 2, None))  # the names of files, which there are none of

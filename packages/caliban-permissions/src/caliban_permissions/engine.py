@@ -23,7 +23,7 @@ from caliban_permissions.names import PLAN_LEAVER, READER
 from caliban_permissions.paths import PathContext, real_path, resolve
 from caliban_permissions.remedy import LIBRARY_WORDS, RemedyWords, Trial, headless_reason
 from caliban_permissions.rules.chain import RuleChain
-from caliban_permissions.rules.rule import Rule, RuleSet
+from caliban_permissions.rules.rule import Rule, RuleSet, Scope
 from caliban_permissions.subjects import PathSubject
 from caliban_permissions.suggest import suggest
 
@@ -179,8 +179,11 @@ class Engine:
             human_only=tuple(only.text for only in judgement.human_only if only.kind != "outside"),
             guards=tuple((only.kind, only.text) for only in judgement.human_only),
             suggestions=self._lasting(judged, args, judgement) if verdict.action == "ask" else (),
-            layers=chain.layers(),
         )
+
+    def layers(self) -> tuple[tuple[Scope, tuple[Rule, ...]], ...]:
+        """The rules that count, by their scopes, in the order of evaluation; the built-in ones last."""
+        return (self._policy if self.mode == "disabled" else self._chain).layers()
 
     def runs_outside(self, tool: ToolSpec, args: Mapping[str, Any]) -> bool:
         """Whether a command, if it may run, runs outside of a sandbox (security.md SB8); it allows none."""

@@ -11,7 +11,7 @@ from caliban_common.permission import Action, Decision, PermissionMode
 from caliban_permissions.judgement import HumanOnlyKind, JudgedPart, Judgement, PartKind
 from caliban_permissions.rules.chain import RuleChain
 from caliban_permissions.rules.compiled import CompiledRule
-from caliban_permissions.rules.rule import Rule, Scope
+from caliban_permissions.rules.rule import Scope
 
 
 class MatchedRule(Struct, frozen=True, kw_only=True):
@@ -45,7 +45,6 @@ class Part(Struct, frozen=True, kw_only=True):
 class Explanation(Decision, frozen=True, kw_only=True):
     """A decision with everything behind it: after rules and mode, before a face without a person denies.
 
-    `layers` are the rules that were asked, in the order of evaluation, the built-in ones last.
     `opaque` names what in a shell command cannot be read off its text. `human_only` lists why only a person
     may approve: while it is not empty, no classifier and no mode but bypass may. `guards` says what
     is protected or would be destroyed, and whether the call is beside the workspace. `auto` is what the auto
@@ -57,7 +56,6 @@ class Explanation(Decision, frozen=True, kw_only=True):
     opaque: tuple[str, ...]
     human_only: tuple[str, ...]
     guards: tuple[tuple[HumanOnlyKind, str], ...]
-    layers: tuple[tuple[Scope, tuple[Rule, ...]], ...]
     auto: str | None = None
 
     @property

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from caliban_common.paths import expand_user
 from caliban_common.text import one_line
 from caliban_settings.errors import SettingsError
 from caliban_settings.key import Scope
@@ -61,7 +62,7 @@ def read_given_servers(text: str) -> Source:
             raise SettingsError(f"{INLINE_SERVERS}: not UTF-8 text") from error
         given = Source(scope="cli", path=None, name=INLINE_SERVERS, data=data, text=plain, toml=False)
         return _as_servers(given)
-    path = Path(text).expanduser()
+    path = expand_user(text)
     source = read_file(path, "cli", parsed=False)
     if source is None:
         raise SettingsError(f"{INLINE_SERVERS}: there is no file {path}")

@@ -1,4 +1,4 @@
-"""What a person says behind a name, put where a text wants it."""
+"""Arguments of a command, inserted where its text asks for them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ONE: Final = r"\$(ARGUMENTS(?:\[(\d{1,2})\])?|[1-9])(?![A-Za-z0-9_])"
 
 
 def with_arguments(text: str, arguments: str) -> str:
-    """`text` with `$ARGUMENTS` replaced; where it has none, what was said stands at its end."""
+    """`text` with `$ARGUMENTS` replaced; where it has none, the arguments are appended."""
     if ALL in text:
         return text.replace(ALL, arguments).rstrip()
     return f"{text}\n\n{arguments}" if arguments else text
@@ -21,7 +21,7 @@ def with_arguments(text: str, arguments: str) -> str:
 def fill(text: str, arguments: str, put: Callable[[str], str] = str) -> str:
     """`text` with `$ARGUMENTS`, `$ARGUMENTS[0]` and `$1` to `$9` replaced by what `put` makes of each.
 
-    An argument that was not given is empty. What is put in is not looked through again.
+    An argument that was not given is empty. What was inserted is not expanded again.
     """
     words = split_arguments(arguments)
 
@@ -40,7 +40,7 @@ def takes_arguments(text: str) -> bool:
 
 
 def split_arguments(arguments: str) -> list[str]:
-    """The words of `arguments` as a shell would cut them; by blanks where quotes are left open."""
+    """`arguments` split as a shell would; at blanks where a quote is left open."""
     try:
         return shlex.split(arguments)
     except ValueError:

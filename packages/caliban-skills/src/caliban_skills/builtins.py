@@ -1,4 +1,4 @@
-"""The skills that come along: a name each here, the words in `text/<name>.md`, read when they are needed."""
+"""The built-in skills: names here, bodies in `text/<name>.md`, read when they are needed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BUILTINS: Final[Mapping[str, str]] = MappingProxyType(
         "write-tests": "write tests for code that is there",
     }
 )
-"""Names speak for themselves: in the first request stands nothing else of them."""
+"""The first request holds only the names, so they must speak for themselves."""
 
 
 def builtin_skills() -> tuple[Skill, ...]:

@@ -1,4 +1,4 @@
-"""The skills of a run by name: of two with one name the first counts, and the other one is not lost."""
+"""The skills of a run by name: of two with one name the first counts; the other stays reachable."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SkillCatalog(Struct, frozen=True, kw_only=True):
         return next((skill for skill in every if skill.full_name == name), None) or self.named(name)
 
     def named(self, name: str) -> Skill:
-        """The skill `name`, by this name alone: rules speak of it. Raises `NoSuchSkill`."""
+        """The skill `name`, by this name alone, as rules use it. Raises `NoSuchSkill`."""
         for skill in self.skills:
             if skill.name == name:
                 return skill

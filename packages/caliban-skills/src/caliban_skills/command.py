@@ -44,7 +44,7 @@ class CommandFile(Struct, frozen=True, kw_only=True):
 
     @property
     def steers(self) -> bool:
-        """Whether it does more than say something: runs lines of the shell, or chooses a model."""
+        """Whether it does more than supply text: runs shell lines, or chooses a model."""
         return bool(self.model) or re.search(_LINE, self.body, re.M) is not None
 
 
@@ -109,7 +109,7 @@ def command_of(skill: Skill) -> CommandFile:
 def command_pieces(command: CommandFile, arguments: str, *, lines: bool = True) -> tuple[CommandPiece, ...]:
     """The pieces of a command with its arguments. Without `lines` the shell's stay words.
 
-    Nothing that was said becomes a line of the shell. Raises `ArgumentRefused`, and `SkillRefused` for too
+    Arguments never become shell lines of their own. Raises `ArgumentRefused`, and `SkillRefused` for too
     many lines.
     """
     pieces: list[CommandPiece] = []

@@ -1,4 +1,4 @@
-"""What a skill is."""
+"""A skill as a value."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias
 from msgspec import Struct
 
 SkillScope: TypeAlias = Literal["project", "user", "plugin", "builtin"]
-"""Whose a skill is, in the order in which they count."""
+"""Where a skill comes from, in order of precedence."""
 
 NAME: Final = r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?"
 """A name of 1 to 64 small letters, digits and hyphens (Agent Skills)."""
@@ -41,7 +41,7 @@ class Skill(Struct, frozen=True, kw_only=True):
 
     @property
     def folder(self) -> Path | None:
-        """Where its own files are."""
+        """The folder with its files."""
         return None if self.path is None else self.path.parent
 
     @property

@@ -1,4 +1,4 @@
-"""The tool by which the model loads a skill, and the names that it is shown."""
+"""The tool that loads a skill, and the list of skills that the model is shown."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The command line: flags in groups, and what is made of them."""
+"""The command line: flags in groups, and the options made from them."""

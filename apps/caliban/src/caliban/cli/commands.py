@@ -1,6 +1,6 @@
 """The commands by name: dispatch, help, completion, reference and refusals are made from their rows.
 
-A start with a prompt needs the names alone: a row is loaded when somebody looks at it.
+A start with a prompt needs only the names: a row is loaded when it is first used.
 """
 
 from __future__ import annotations
@@ -95,11 +95,11 @@ LATER_COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "stop": "background agents are not part of this version",
     }
 )
-"""Commands of the guide that are refused: never sent to a model as a prompt by mistake."""
+"""Commands of the guide that this version refuses, rather than send them to a model as a prompt."""
 
 
 class FirstWord(NamedTuple):
-    """The first argument that is no flag and no flag's value, and where it stands.
+    """The first argument that is neither a flag nor a flag's value, and its position.
 
     `is_prompt` says that -p or --prompt came before or after it: then a prompt was meant, whatever it is.
     """
@@ -110,7 +110,7 @@ class FirstWord(NamedTuple):
 
 
 class ValuedFlags:
-    """The flags that a value follows. Those of commands are looked at once there is one that no run has."""
+    """The flags that take a value. Those of commands are loaded only for a flag that no run has."""
 
     def __init__(self, commands: Sequence[Subcommand]) -> None:
         self._commands = commands
@@ -163,7 +163,7 @@ def every_command(commands: Sequence[Subcommand] = COMMANDS) -> Iterator[Subcomm
 def _verb_of(
     command: Subcommand, before: Sequence[str], behind: Sequence[str], commands: Sequence[Subcommand]
 ) -> tuple[Subcommand, Sequence[str]]:
-    """The verb that stands behind a command that has some, else the command; and what is said to it."""
+    """The verb named after `command`, else the command itself; and its arguments."""
     word = first_word(behind, commands) if command.verbs else None
     if word is not None and "--" not in behind[: word.place]:
         for verb in command.verbs:
@@ -193,7 +193,7 @@ def first_word(arguments: Sequence[str], commands: Sequence[Subcommand] = COMMAN
 
 
 def _flag_at(argument: str, valued: ValuedFlags) -> tuple[str, bool]:
-    """The last flag that `argument` holds, and whether its value is to follow."""
+    """The last flag in `argument`, and whether its value is the next argument."""
     if argument.startswith("--"):
         name, equals, _ = argument.partition("=")
         return name, not equals and (name in valued or name in PRINT)

@@ -101,7 +101,7 @@ def fish(groups: Sequence[Group] = GROUPS, commands: Sequence[Subcommand] = COMM
 def _bash_words(command: Subcommand) -> list[str]:
     """What completes the words behind a command, or behind one of its verbs."""
     own = f'        {command.name}) words="{_words_of(command.flags)}"'
-    verbs = [f'{_verb(verb)}) words="{_words_of(verb.flags)}" ;;' for verb in command.verbs]
+    verbs = [f'{verb.verb}) words="{_words_of(verb.flags)}" ;;' for verb in command.verbs]
     if not verbs:
         return [f"{own} ;;"]
     behind = '           [ "$COMP_CWORD" -le 2 ] || case "${COMP_WORDS[2]}" in'
@@ -116,13 +116,9 @@ def _zsh_words(command: Subcommand) -> list[str]:
         f"        {command.name})",
         f"            (( CURRENT > 3 )) || {{ {own}; return; }}",
         '            case "${words[3]}" in',
-        *(f"                {_verb(verb)}) compadd -- {_words_of(verb.flags)} ;;" for verb in command.verbs),
+        *(f"                {verb.verb}) compadd -- {_words_of(verb.flags)} ;;" for verb in command.verbs),
         "            esac ;;",
     ]
-
-
-def _verb(command: Subcommand) -> str:
-    return command.name.rpartition(" ")[2]
 
 
 SCRIPTS: Final[Mapping[str, Callable[..., str]]] = MappingProxyType({"bash": bash, "zsh": zsh, "fish": fish})
@@ -177,7 +173,7 @@ def _names(row: Flag) -> str:
 
 
 def _words_of(rows: Sequence[Flag]) -> str:
-    """What can stand where no value is expected: flags, and the words of a choice."""
+    """What can be typed where no value is expected: flags, and the words of a choice."""
     words = [word for row in rows for word in (_choices(row) if row.is_positional else row.spellings)]
     return " ".join(words)
 

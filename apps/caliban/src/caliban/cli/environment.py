@@ -1,4 +1,4 @@
-"""The environment variables that count, made from the tables of flags."""
+"""The environment variables in use, from the tables of flags."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OTHER_VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
         "CALIBAN_DEBUG": "1 shows where a fault happened",
     }
 )
-"""Environment variables that are no flag's."""
+"""Environment variables that no flag has."""
 
 
 def variables(groups: Sequence[Group] = GROUPS) -> Mapping[str, str]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 MAX_DIGITS: Final = 18
 EITHER: Final = "either"
-"""The action of a flag that `--no-` turns into its opposite."""
+"""The action of a flag that has a `--no-` form."""
 
 
 class WrongValue(ValueError):
@@ -43,7 +43,7 @@ class Flag:
         self.among: Final = among
 
     def told(self, how: Mapping[str, Any]) -> Flag:
-        """The same flag, of which argparse is told `how` as well."""
+        """The same flag, with `how` added to what argparse is told."""
         more = MappingProxyType({**self.how, **how})
         return Flag(self.names, more, self.variable, self.variable_first, self.among)
 
@@ -57,19 +57,19 @@ class Flag:
 
     @property
     def spellings(self) -> tuple[str, ...]:
-        """Everything a person may write for it."""
+        """Every spelling of it."""
         if self.how.get("action") != EITHER:
             return self.names
         return (*self.names, *(f"--no-{name.removeprefix('--')}" for name in self.names))
 
     @property
     def is_positional(self) -> bool:
-        """Whether it is a word at its place, not a flag."""
+        """Whether it is a positional argument."""
         return not self.names[0].startswith("-")
 
     @property
     def takes_value(self) -> bool:
-        """Whether something follows it."""
+        """Whether a value follows it."""
         return self.how.get("action") in (None, "append")
 
     @property

@@ -1,4 +1,4 @@
-"""What other tools call our flags, commands and tools: a newcomer's word is answered with ours."""
+"""What other tools call our flags, commands and tools: errors answer a newcomer's word with ours."""
 
 from __future__ import annotations
 

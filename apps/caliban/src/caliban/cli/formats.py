@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class OutputFormat:
-    """A way to write a run: a new one is a row and its encoder.
+    """A format of output: a new one is a row and its encoder.
 
     `encoder` is the `module:function` that makes the encoder from the `OutputOptions`; only the one asked for
     is loaded. `is_data` says that a program reads it: an error is a result as well, and costs are named.
@@ -59,7 +59,7 @@ OUTPUT_FORMATS: Final = (
         holds_notices=True,
     ),
 )
-"""The first is what is written when nobody asked for one."""
+"""The first is the default."""
 
 INPUT_FORMATS: Final = (
     InputFormat("text", "the prompt, or what belongs to it"),
@@ -78,5 +78,5 @@ def input_format(name: str, formats: Sequence[InputFormat] = INPUT_FORMATS) -> I
 
 
 def names_of(formats: Sequence[OutputFormat] | Sequence[InputFormat]) -> tuple[str, ...]:
-    """What a person may write."""
+    """Their names."""
     return tuple(row.name for row in formats)

@@ -22,7 +22,7 @@ PROVIDERS: Final = (
     "openai",
     "vertex",
 )
-"""What the distribution and its extras bring."""
+"""The providers of the distribution and its extras."""
 
 GROUPS: Final = (
     Group(
@@ -311,7 +311,7 @@ GROUPS: Final = (
         ),
     ),
 )
-"""Every flag that works. `--no-hooks` and its like ask for what is the case anyway."""
+"""Every flag of a run, by the headings of `--help`."""
 
 LATER_FLAGS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -320,7 +320,7 @@ LATER_FLAGS: Final[Mapping[str, str]] = MappingProxyType(
         "--debug": "the debug log is not part of this version",
     }
 )
-"""Flags of the guide that are refused until what they need is there, with the reason."""
+"""Flags of the guide that this version refuses, and why."""
 
 
 def shared(name: str, *, groups: tuple[Group, ...] = GROUPS, **how: object) -> Flag:

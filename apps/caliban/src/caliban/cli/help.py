@@ -76,7 +76,7 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(message, hint=f"{advice}{self.prog} --help lists the flags")
 
     def _advice(self, word: str) -> str:
-        """What was probably meant by an argument that means nothing."""
+        """What was probably meant by an unknown argument."""
         from caliban.cli.foreign import FLAGS
 
         ours = FLAGS.get(word) or FLAGS.get(word[:2] if word[:2] != "--" else word.lower())
@@ -130,7 +130,7 @@ def _how(row: Flag) -> Mapping[str, Any]:
 
 
 def _in_words(convert: Callable[[str], Any]) -> Callable[[str], Any]:
-    """`convert`, whose words argparse repeats."""
+    """`convert`, whose error message argparse repeats."""
 
     def converted(text: str) -> Any:
         try:
@@ -156,14 +156,14 @@ def command_parser(command: Subcommand) -> Parser:
 
 
 def _description(command: Subcommand) -> str:
-    """The head of a command's help; broken into lines here where the parser leaves it as it is."""
+    """The head of a command's help; wrapped here where the formatter leaves it as it is."""
     return textwrap.fill(command.description, COLUMNS - 2) if command.verbs else command.description
 
 
 def _verbs(command: Subcommand) -> str | None:
     if not command.verbs:
         return None
-    rows = {verb.name.partition(" ")[2]: verb.summary for verb in command.verbs}
+    rows = {verb.verb: verb.summary for verb in command.verbs}
     return "\n".join(("verbs:", *_columns(rows), "", f"caliban {command.name} VERB --help shows all of one."))
 
 
@@ -202,7 +202,7 @@ def _spelled(row: Flag) -> str:
 
 
 def _first(help_text: str) -> str:
-    """As much of a help as has room in one line."""
+    """The beginning of a help text, to fit on one line."""
     return textwrap.shorten(help_text, 48, placeholder=" …")
 
 
@@ -234,7 +234,7 @@ def _epilog(groups: Sequence[Group], commands: Sequence[Subcommand]) -> str:
 
 
 def _columns(rows: Mapping[str, str]) -> Iterator[str]:
-    """Names and what they mean beside each other, or below where a name is long."""
+    """Names with their meanings beside them, or below where a name is long."""
     width = min(max(map(len, rows), default=0), 34)
     for name, meaning in rows.items():
         lines = textwrap.wrap(meaning, COLUMNS - width - 4) or [""]

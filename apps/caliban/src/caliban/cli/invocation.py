@@ -1,4 +1,4 @@
-"""What a command is given."""
+"""What a command is called with."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from caliban.early_signals import EarlySignals
 
 
 class Invocation(Struct, frozen=True, kw_only=True):
-    """A command as it was called: what flags say that runs have too, the `values` of all, and signals."""
+    """A call of a command: the options that runs have too, the `values` of all its flags, and signals."""
 
     options: Options
     values: Mapping[str, Any]

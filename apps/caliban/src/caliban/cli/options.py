@@ -23,7 +23,7 @@ class PromptOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def is_given(self) -> bool:
-        """Whether the command line holds a prompt, apart from that of `-p`."""
+        """Whether the command line has a prompt other than that of `-p`."""
         return self.prompt is not None or self.prompt_flag is not None
 
 
@@ -43,12 +43,12 @@ class OutputOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def prints(self) -> bool:
-        """Whether a flag asked for the headless face."""
+        """Whether a flag asks for the headless face."""
         return self.print_flag or self.output_format is not None or input_format(self.input_format).is_framed
 
 
 class SessionOptions(Struct, frozen=True, kw_only=True):
-    """Which conversation goes on, where it is kept, and where the run is recorded."""
+    """Which conversation is continued, where it is kept, and where the run is recorded."""
 
     continue_session: bool = False
     everywhere: bool = False
@@ -62,7 +62,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
 
 
 class ModelOptions(Struct, frozen=True, kw_only=True):
-    """Who is asked, and for how much. `max_budget_usd` is the text of an amount, read where it is used."""
+    """The model and its limits. `max_budget_usd` is the text of an amount, parsed where it is used."""
 
     provider: str | None = None
     base_url: str | None = None
@@ -97,7 +97,7 @@ class SystemOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def is_given(self) -> bool:
-        """Whether a flag speaks of the system prompt."""
+        """Whether a flag sets the system prompt."""
         return self.no_system or self.system is not None or self.system_file is not None
 
 
@@ -119,12 +119,12 @@ class PermissionOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def answers(self) -> bool:
-        """Whether the run goes on with calls that wait, in the place of a prompt."""
+        """Whether the run answers waiting calls instead of taking a prompt."""
         return bool(self.approve or self.reject)
 
 
 class ExtensionOptions(Struct, frozen=True, kw_only=True):
-    """What a run does without, whether or not it is configured."""
+    """Extensions that a run leaves out, even if they are configured."""
 
     no_hooks: bool = False
     no_skills: bool = False

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from caliban.cli.commands import LATER_COMMANDS, first_word
-from caliban.cli.dispatch import is_slash_command, lookalike
 from caliban.cli.flag import MAX_DIGITS, Flag, Group, positive
 from caliban.cli.formats import input_format, output_format
 from caliban.cli.groups import GROUPS, LATER_FLAGS
+from caliban.cli.lookalike import is_slash_command, lookalike
 from caliban.cli.options import (
     ExtensionOptions,
     ModelOptions,
@@ -55,7 +55,7 @@ def _refuse_later_flags(arguments: Sequence[str]) -> None:
 
 
 def _refuse_lookalike(arguments: Sequence[str]) -> None:
-    """Keep a word that is or resembles a command from the model, who would be paid for it."""
+    """Refuse a word that looks like a command: sent to the model, it would cost money."""
     word = first_word(arguments)
     if word is None or word.is_prompt:
         return
@@ -113,7 +113,7 @@ def options_of(
 
 
 def _said(group: Group, values: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
-    """What flags and environment say of a group; what nobody said is left out, for its default."""
+    """The values of a group from flags and environment; what was not given is left out."""
     merged = {
         row.field: _with_variable(row, values[row.field], environ)
         for row in group.flags
@@ -127,7 +127,7 @@ def _said(group: Group, values: Mapping[str, Any], environ: Mapping[str, str]) -
 
 
 def _with_variable(row: Flag, value: Any, environ: Mapping[str, str]) -> Any:
-    """The flag's `value`, and what its variable in the environment says to it."""
+    """The flag's `value`, combined with its environment variable."""
     text = environ.get(row.variable, "") if row.variable else ""
     if not text:
         return value
@@ -190,7 +190,7 @@ def _check(options: Options) -> None:
 
 
 def _check_later(options: Options) -> None:
-    """Refuse answers without a session, or beside a prompt, and calls left where nobody finds them."""
+    """Refuse answers without a session or beside a prompt, and deferred calls that nobody could find."""
     rules, session = options.permissions, options.session
     flags = "--approve and --reject" if rules.answers else "--defer-approvals"
     if session.no_save:
@@ -213,7 +213,7 @@ def _check_later(options: Options) -> None:
 
 
 def _check_asked(name: str, options: Options) -> None:
-    """Refuse whoever cannot be asked."""
+    """Refuse a --permission-prompt-tool that cannot be asked."""
     if options.session.record is not None:
         raise UsageError("--record cannot keep what --permission-prompt-tool answers: leave one of them out")
     if name.startswith("mcp__"):
@@ -232,7 +232,7 @@ def _check_asked(name: str, options: Options) -> None:
 
 
 def _check_output(options: OutputOptions) -> None:
-    """Refuse what would do nothing: frames that the format has not, or that nothing can cause."""
+    """Refuse flags about frames for a format that has none."""
     if output_format(options.output_format).holds_notices:
         return
     for name in (
@@ -250,7 +250,7 @@ def _check_output(options: OutputOptions) -> None:
 
 
 def _check_session(options: SessionOptions) -> None:
-    """One session is continued; a fork has one to begin with, and may have a name."""
+    """Allow one session to continue; a fork needs one to start from, and may be named."""
     old = [options.continue_session, options.resume is not None]
     if options.fork_session:
         if sum(old) != 1:

@@ -47,7 +47,7 @@ def plain_values(arguments: Sequence[str], groups: Sequence[Group]) -> Mapping[s
 
 
 def _is_plain(row: Flag) -> bool:
-    """Whether everything that is said of the row is known here."""
+    """Whether this module understands everything in the row."""
     how = row.how
     nargs = ("?",) if row.is_positional else (None, "?")
     return how.get("action") in ACTIONS and how.get("nargs") in nargs and not how.get("required")
@@ -67,7 +67,7 @@ def _default(row: Flag) -> Any:
 
 
 def _take(row: Flag, text: str, values: dict[str, Any]) -> bool:
-    """Keep what `text` says; whether the row lets it."""
+    """Store the value of `text`; false where the row does not take it."""
     how = row.how
     try:
         value = how["type"](text) if "type" in how else text

@@ -33,6 +33,11 @@ class Subcommand(NamedTuple):
     verbs: tuple[Subcommand, ...] = ()
 
     @property
+    def verb(self) -> str:
+        """Its last word: what stands behind the command whose verb it is."""
+        return self.name.rpartition(" ")[2]
+
+    @property
     def line(self) -> str:
         """How it is called, in short."""
         return f"{self.name} {self.usage}".rstrip()

@@ -22,10 +22,7 @@ LATER_VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
         for name in names
     }
 )
-"""A variable of the guide -> the feature that it speaks of, with its verb."""
-
-IDLE_VARIABLES: Final[frozenset[str]] = frozenset()
-"""Switches of the guide that ask for what is the case anyway."""
+"""A variable of the guide -> the feature that it configures, with its verb."""
 
 INNER_VARIABLES: Final = frozenset(
     f"{PREFIX}{name}"
@@ -65,15 +62,15 @@ INNER_VARIABLES: Final = frozenset(
         "STRICT_ROUTING",
     )
 )
-"""Variables that a part of the program reads, and those that it sets for others."""
+"""Variables that a part of the program reads, or sets for its children."""
 
 
 def about_variables(environ: Mapping[str, str]) -> Iterator[str]:
-    """What to say of the variables that are set and have no effect, those with a slip of the pen included."""
+    """Warnings about variables that are set and have no effect, misspelt ones included."""
     given = sorted(name for name in environ if name.startswith(PREFIX) and environ[name])
     if not given:
         return
-    known = {*variables(), *IDLE_VARIABLES, *INNER_VARIABLES}
+    known = {*variables(), *INNER_VARIABLES}
     for name in given:
         if name in LATER_VARIABLES:
             yield f"{name} has no effect: {LATER_VARIABLES[name]} not part of this version"

@@ -1,4 +1,4 @@
-"""What commands about a run say of its sandbox: they try it as a run does."""
+"""How commands report on the sandbox: they try it as a run does."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal
 import anyio
 
 from caliban.cli.options import WorkspaceOptions
-from caliban.commands.scope import report
+from caliban.commands.report import report
 from caliban.compose.box import Box
 from caliban.compose.boxing import build_box
 from caliban.compose.host import Host, this_host
@@ -29,15 +29,17 @@ def tried_box(options: WorkspaceOptions, settings: Settings, workspace: Path) ->
 async def sandbox_row(
     options: WorkspaceOptions, settings: Settings, workspace: Path, host: Host
 ) -> tuple[Literal["pass", "warn", "fail"], str]:
-    """How the sandbox of a run stands: pass, warn or fail, and words."""
+    """Whether the sandbox of a run works: pass, warn or fail, and why."""
     try:
         box = build_box(options, settings, workspace, host, lambda notice: None)
     except ConfigError as error:
         return "fail", "; ".join(filter(None, (error.message, error.hint)))
     if box.sandbox is None:
         return "pass", "off: commands run with the rights of this user (sandbox.enabled turns it on)"
-    state = await box.sandbox.ready()
-    box.sandbox.close()
+    try:
+        state = await box.sandbox.ready()
+    finally:
+        box.sandbox.close()
     if state.problem:
         return ("fail" if box.required else "warn"), f"on, and not available: {state.problem}"
     words = f"{state.version} at {state.program}, tried and holds"
@@ -55,7 +57,7 @@ async def sandbox_row(
 
 
 def hard_links(roots: tuple[str, ...], *, at_most: int = 3, look_at: int = 20_000) -> list[str]:
-    """Files below `roots` that have another name, which may lie outside: a sandbox cannot tell (SB12)."""
+    """Files below `roots` with more than one hard link: the others may lie outside (SB12)."""
     found: list[str] = []
     for root in roots:
         for folder, folders, files in os.walk(root):

@@ -1,12 +1,12 @@
-"""`caliban completion`: what a shell needs to complete words after `caliban`."""
+"""`caliban completion`: the completion script of a shell."""
 
 from __future__ import annotations
 
 from caliban.cli.completion import SCRIPTS
 from caliban.cli.invocation import Invocation
-from caliban.stdio import write_out
+from caliban.stdio import print_text
 
 
 def completion(invocation: Invocation) -> int:
     """Write the script of a shell."""
-    return write_out(SCRIPTS[invocation.values["shell"]]().encode())
+    return print_text(SCRIPTS[invocation.values["shell"]]())

@@ -10,17 +10,17 @@ from msgspec.structs import replace
 
 from caliban.cli.invocation import Invocation
 from caliban.cli.options import Options, SessionOptions
-from caliban.commands.scope import report
+from caliban.commands.report import report
 from caliban.compose.app import App, open_app
 from caliban.compose.context import ContextPiece
 from caliban.compose.quiet import silent_model
 from caliban.compose.session import SavedSession, Sessions
 from caliban.compose.wiring import Wiring
 from caliban.faces.cancellable import run_cancellable
-from caliban.stdio import write_out
+from caliban.stdio import print_text, write_out
 from caliban_common.codec import dumps
 from caliban_common.estimate import tool_tokens
-from caliban_common.text import clean, one_line, plural
+from caliban_common.text import one_line, plural
 from caliban_common.tool import ToolSpec
 from caliban_memory import MemorySet, memory_rows, summary
 
@@ -64,7 +64,7 @@ def context(invocation: Invocation) -> int:
     first = run_cancellable(lambda: _look(invocation.options), invocation.signals)
     if invocation.values["json"]:
         return write_out(dumps(_data(first)) + b"\n")
-    return write_out(clean(_table(first)).encode())
+    return print_text(_table(first))
 
 
 async def _look(options: Options) -> FirstRequest:

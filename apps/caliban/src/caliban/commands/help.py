@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from caliban.cli.commands import LATER_COMMANDS, find_command
-from caliban.cli.dispatch import lookalike
 from caliban.cli.help import command_parser, full_help
 from caliban.cli.invocation import Invocation
+from caliban.cli.lookalike import lookalike
 from caliban.errors import UsageError
-from caliban.stdio import write_out
+from caliban.stdio import print_text
 from caliban.version import version_line
 
 
@@ -15,11 +15,11 @@ def help_command(invocation: Invocation) -> int:
     """Show the help of the command that is named, or of everything."""
     words = invocation.values["words"]
     if not words:
-        return write_out(full_help().encode())
+        return print_text(full_help())
     name = words[0]
     called = find_command(words)
     if called is not None:
-        return write_out(command_parser(called[0]).format_help().encode())
+        return print_text(command_parser(called[0]).format_help())
     near = lookalike(name)
     if near is not None and near in LATER_COMMANDS:
         raise UsageError(f"there is no command {name!r} in this version", hint=LATER_COMMANDS[near])
@@ -29,4 +29,4 @@ def help_command(invocation: Invocation) -> int:
 
 def version_command(invocation: Invocation) -> int:
     """Print the line of --version."""
-    return write_out(f"{version_line()}\n".encode())
+    return print_text(f"{version_line()}\n")

@@ -8,7 +8,7 @@ from pathlib import Path
 from caliban.cli.invocation import Invocation
 from caliban.compose.workspace import build_workspace
 from caliban.errors import UsageError
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_text
 from caliban_common.files import write_atomic
 from caliban_common.text import clean
 from caliban_memory import make_draft
@@ -21,7 +21,7 @@ def init(invocation: Invocation) -> int:
     """Write the draft, or print it. Raises `UsageError` where something is there that it would replace."""
     root = build_workspace(invocation.options.workspace.workspace)
     if invocation.values["show"]:
-        return write_out(clean(make_draft(root).text).encode())
+        return print_text(make_draft(root).text)
     complain(f"caliban: {write_draft(root, force=invocation.values['force'])}\n")
     return 0
 

@@ -16,8 +16,7 @@ from caliban.compose.keystore import remove_key, write_key
 from caliban.compose.project import build_settings
 from caliban.compose.workspace import build_workspace
 from caliban.errors import CommandCancelled, MissingError, UsageError
-from caliban.stdio import complain, write_out
-from caliban_common.text import clean
+from caliban.stdio import complain, print_lines
 from caliban_provider.registry import names
 from caliban_settings import Settings
 
@@ -44,12 +43,12 @@ def login(invocation: Invocation) -> int:
     place = locate_key(provider, variables, settings, os.environ)
     if place is not None and place[0] != "stored":
         lines.append(f"a run takes {place[1]} first")
-    return _say(lines)
+    return print_lines(lines)
 
 
 def logout(invocation: Invocation) -> int:
     """Forget the stored key of a provider; that there was none is no error."""
-    return _say(forget_key("logout", invocation.options, invocation.values["words"]))
+    return print_lines(forget_key("logout", invocation.options, invocation.values["words"]))
 
 
 def forget_key(command: str, options: Options, words: Sequence[str]) -> list[str]:
@@ -106,7 +105,3 @@ def _read(provider: str) -> str:
             "what was given is not a key: a key is one word of plain characters; nothing was stored"
         )
     return key
-
-
-def _say(lines: Sequence[str]) -> int:
-    return write_out(clean("".join(f"{line}\n" for line in lines)).encode())

@@ -14,19 +14,19 @@ from msgspec.structs import asdict
 
 from caliban.cli.invocation import Invocation
 from caliban.cli.options import Options
+from caliban.commands.inputs import model_inputs
 from caliban.commands.providers import list_providers
-from caliban.commands.scope import model_inputs, report
+from caliban.commands.report import report
 from caliban.compose.catalog import find_provider, provider_tables
 from caliban.compose.costs import RATES, price_book
 from caliban.compose.model import plain_model
 from caliban.compose.provider import close_provider, list_models
 from caliban.compose.retired import retirement_words
-from caliban.compose.workspace import build_workspace
 from caliban.faces.cancellable import run_cancellable
-from caliban.stdio import write_out
+from caliban.stdio import print_text, write_out
 from caliban_common.codec import dumps
 from caliban_common.history import is_same_model
-from caliban_common.text import clean, one_line
+from caliban_common.text import one_line
 from caliban_provider.capabilities import Capabilities, ModelInfo
 from caliban_provider.errors import StreamIdle
 from caliban_provider.provider import make_ready
@@ -56,12 +56,12 @@ def models(invocation: Invocation) -> int:
     offers = run_cancellable(lambda: _offers(invocation.options), invocation.signals)
     if invocation.values["json"]:
         return write_out(b"".join(dumps(_data(offer)) + b"\n" for offer in offers))
-    return write_out(clean(_table(offers)).encode())
+    return print_text(_table(offers))
 
 
 async def _offers(options: Options) -> tuple[Offer, ...]:
     """What the provider lists, priced by the time it is listed."""
-    inputs = model_inputs(options, build_workspace(options.workspace.workspace))
+    inputs = model_inputs(options)
     resolved = plain_model(inputs, report)
     try:
         await make_ready(resolved.provider)
@@ -86,7 +86,7 @@ async def _offers(options: Options) -> tuple[Offer, ...]:
 
 
 def _chosen(ids: Sequence[str], wanted: str) -> Sequence[str]:
-    """Those of `ids` that are the model `wanted`, under its own name or else under another of its names."""
+    """The `ids` that mean the model `wanted`, by its exact name or else by another of its names."""
     if wanted in ids:
         return [wanted]
     return [id for id in ids if is_same_model(id.removesuffix(":latest"), wanted.removesuffix(":latest"))]
@@ -144,7 +144,7 @@ def _data(offer: Offer) -> dict[str, object]:
 
 
 def _price(rate: Rate | None, name: str) -> float | None:
-    """A price for programs; `None` where it is not known, 0 of everything where input is free."""
+    """A price for programs; `None` where unknown, and 0 for every kind where input is free."""
     if rate is None:
         return None
     amount: Decimal | None = getattr(rate, name)

@@ -8,15 +8,15 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from caliban.cli.invocation import Invocation
-from caliban.commands.scope import model_inputs, report
+from caliban.commands.inputs import model_inputs
+from caliban.commands.report import report
 from caliban.compose.catalog import BUILTIN, EXTRAS, ProviderEntry, find_provider, provider_tables
 from caliban.compose.keys import locate_key
 from caliban.compose.presets import PRESETS
-from caliban.compose.workspace import build_workspace
-from caliban.stdio import write_out
+from caliban.stdio import print_text, write_out
 from caliban_common.codec import dumps
 from caliban_common.errors import CalibanError
-from caliban_common.text import clean, one_line
+from caliban_common.text import one_line
 from caliban_drive.notice import Notice
 from caliban_provider.registry import clashes, names
 
@@ -36,7 +36,7 @@ class ProviderRow(Struct, frozen=True, kw_only=True):
 
 def list_providers(invocation: Invocation) -> int:
     """List the providers, one a line, or as JSON."""
-    inputs = model_inputs(invocation.options, build_workspace(invocation.options.workspace.workspace))
+    inputs = model_inputs(invocation.options)
     tables = provider_tables(inputs.settings)
     twice = clashes()
     for name, packages in twice.items():
@@ -54,7 +54,7 @@ def list_providers(invocation: Invocation) -> int:
         rows.append(_row(entry, has_key=located is not None))
     if invocation.values["json"]:
         return write_out(b"".join(dumps(asdict(row)) + b"\n" for row in rows))
-    return write_out(clean(_table(rows)).encode())
+    return print_text(_table(rows))
 
 
 def _row(entry: ProviderEntry, *, has_key: bool) -> ProviderRow:

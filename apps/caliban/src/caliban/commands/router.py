@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from caliban.cli.invocation import Invocation
-from caliban.commands.scope import model_inputs, report
+from caliban.commands.inputs import model_inputs
+from caliban.commands.report import report
 from caliban.compose.routes import capabilities_of, read_routing
-from caliban.compose.workspace import build_workspace
-from caliban.stdio import write_out
-from caliban_common.text import clean
+from caliban.stdio import print_text
 from caliban_model_router import Requirements
 from caliban_model_router.debug import explain, render
 
@@ -15,7 +14,7 @@ from caliban_model_router.debug import explain, render
 def router(invocation: Invocation) -> int:
     """Print the candidates for a made-up request, their state, and the knobs of their effort."""
     options, values = invocation.options, invocation.values
-    inputs = model_inputs(options, build_workspace(options.workspace.workspace))
+    inputs = model_inputs(options)
     routing = read_routing(inputs, report)
     required = Requirements(vision=values["has_vision"], tool_use="basic" if values["has_tools"] else "none")
     explanation = explain(
@@ -27,4 +26,4 @@ def router(invocation: Invocation) -> int:
     )
     table = render(explanation, effort_table=values["effort_table"])
     text = f"from {routing.source}\n{table}"
-    return write_out(clean(text).encode())
+    return print_text(text)

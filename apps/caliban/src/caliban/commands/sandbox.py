@@ -10,15 +10,14 @@ from msgspec.structs import replace
 
 from caliban.cli.invocation import Invocation
 from caliban.commands.boxed import sandbox_row
+from caliban.commands.report import report
 from caliban.compose.box import Box
 from caliban.compose.boxing import build_box
 from caliban.compose.host import this_host
 from caliban.compose.project import open_project
 from caliban.compose.workspace import build_workspace
 from caliban.errors import ConfigError
-from caliban.stdio import complain, write_out
-from caliban_common.text import clean
-from caliban_drive.notice import Notice
+from caliban.stdio import complain, print_lines, print_text
 from caliban_sandbox import Sandbox, SandboxError
 from caliban_sandbox.seatbelt import seatbelt_profile
 
@@ -36,19 +35,14 @@ def sandbox(invocation: Invocation) -> int:
     if kind is None:
         state, words = anyio.run(sandbox_row, options.workspace, settings, workspace, host)
         mark = {"pass": "✓", "warn": "!", "fail": "✗"}[state]
-        write_out(clean(f"{mark} {words}\n").encode())
-        return 1 if state == "fail" else 0
+        return print_text(f"{mark} {words}\n") or int(state == "fail")
     wanted = replace(options.workspace, sandbox=True)
-    box = build_box(wanted, settings, workspace, host, _told)
+    box = build_box(wanted, settings, workspace, host, report)
     try:
         lines = list(_profile(kind, box))
     except SandboxError as error:
         raise ConfigError(f"the sandbox cannot hold: {error.message}", hint=error.hint) from error
-    return write_out(clean("".join(f"{line}\n" for line in lines)).encode())
-
-
-def _told(notice: Notice) -> None:
-    complain(f"caliban: {notice.message}\n")
+    return print_lines(lines)
 
 
 def _profile(kind: str, box: Box) -> Iterable[str]:

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from caliban.cli.invocation import Invocation
-from caliban.commands.scope import report
-from caliban.compose.host import this_host
-from caliban.compose.plugins.run import with_plugins
-from caliban.compose.project import Project, open_project
+from caliban.commands.inputs import project_with_plugins
+from caliban.compose.project import Project
 from caliban.compose.skills import find_skills
 from caliban.compose.slash import CalledCommand, command_list
-from caliban.compose.workspace import build_workspace
 from caliban.errors import MissingError
 from caliban.slash.table import NAMES
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_lines, print_text
 from caliban_common.codec import dumps
 from caliban_common.near import did_you_mean
 from caliban_common.terminal import visible
-from caliban_common.text import clean, one_line
+from caliban_common.text import one_line
 from caliban_skills import NoSuchSkill, Skill, SkillCatalog, loaded_text
 
 MAX_WORDS = 100
@@ -26,7 +23,7 @@ MAX_WORDS = 100
 
 def list_skills(invocation: Invocation) -> int:
     """Print every skill and command; what is wrong with files is told on standard error."""
-    project = _project(invocation)
+    project = project_with_plugins(invocation.options)
     problems: list[str] = []
     skills = find_skills(invocation.options.settings, project)
     commands = _commands(invocation, project, problems)
@@ -37,12 +34,12 @@ def list_skills(invocation: Invocation) -> int:
         lines = [_line(row) for row in rows]
     for problem in (*project.settings.warnings, *skills.problems, *problems):
         complain(f"caliban: {problem}\n")
-    return write_out(clean("".join(f"{line}\n" for line in lines)).encode())
+    return print_lines(lines)
 
 
 def show_skill(invocation: Invocation) -> int:
     """Print one skill or command."""
-    project, name = _project(invocation), invocation.values["name"]
+    project, name = project_with_plugins(invocation.options), invocation.values["name"]
     if name.startswith("/"):
         text = _command(invocation, project, name[1:])
     else:
@@ -53,14 +50,7 @@ def show_skill(invocation: Invocation) -> int:
             for problem in skills.problems:
                 complain(f"caliban: {problem}\n")
             raise MissingError(error.message, hint=error.hint) from error
-    return write_out(clean(f"{visible(text)}\n").encode())
-
-
-def _project(invocation: Invocation) -> Project:
-    options = invocation.options
-    workspace = build_workspace(options.workspace.workspace)
-    project = open_project(options.settings, workspace)
-    return with_plugins(project, options, workspace, this_host().environ, report)
+    return print_text(f"{visible(text)}\n")
 
 
 def _commands(invocation: Invocation, project: Project, problems: list[str]) -> tuple[CalledCommand, ...]:

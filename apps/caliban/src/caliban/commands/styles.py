@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from caliban.cli.invocation import Invocation
-from caliban.commands.scope import report
+from caliban.commands.inputs import project_with_plugins
 from caliban.compose.host import this_host
-from caliban.compose.plugins.run import with_plugins
-from caliban.compose.project import Project, open_project
 from caliban.compose.styles import find_styles, style_name
-from caliban.compose.workspace import build_workspace
 from caliban.errors import MissingError
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_lines, print_text
 from caliban_common.codec import dumps
 from caliban_common.terminal import visible
-from caliban_common.text import clean, one_line
+from caliban_common.text import one_line
 from caliban_output_styles import NoSuchStyle
 
 MAX_WORDS = 100
@@ -21,7 +18,7 @@ MAX_WORDS = 100
 
 def list_styles(invocation: Invocation) -> int:
     """Print every style; what is wrong with files is told on standard error."""
-    project = _project(invocation)
+    project = project_with_plugins(invocation.options)
     styles = find_styles(invocation.options.settings, project)
     name = style_name(project, this_host().environ)
     try:
@@ -53,12 +50,12 @@ def list_styles(invocation: Invocation) -> int:
         ]
     for problem in (*project.settings.warnings, *styles.problems):
         complain(f"caliban: {problem}\n")
-    return write_out(clean("".join(f"{line}\n" for line in lines)).encode())
+    return print_lines(lines)
 
 
 def show_style(invocation: Invocation) -> int:
     """Print one style."""
-    project = _project(invocation)
+    project = project_with_plugins(invocation.options)
     styles = find_styles(invocation.options.settings, project)
     try:
         style = styles.find(invocation.values["name"])
@@ -69,11 +66,4 @@ def show_style(invocation: Invocation) -> int:
     kept = "" if style.keeps_coding else "(without the usual words on how to work)\n"
     body = style.block().strip() or "(adds nothing)"
     notes = "".join(f"note: {note}\n" for note in style.notes)
-    return write_out(clean(visible(f"{notes}{kept}{body}\n")).encode())
-
-
-def _project(invocation: Invocation) -> Project:
-    options = invocation.options
-    workspace = build_workspace(options.workspace.workspace)
-    project = open_project(options.settings, workspace)
-    return with_plugins(project, options, workspace, this_host().environ, report)
+    return print_text(visible(f"{notes}{kept}{body}\n"))

@@ -13,20 +13,20 @@ from msgspec import Struct
 from caliban.cli.invocation import Invocation
 from caliban.cli.options import SettingsOptions
 from caliban.cli.tables.trust import MIN_DIGITS
-from caliban.commands.asked import has_person, says_yes
+from caliban.commands.asked import has_person, lets_count
 from caliban.compose.consents import refused_root, store_path, trust_store
 from caliban.compose.project import STATE_WORDS, ProjectTrust, judge_trust
 from caliban.compose.settings import layers_of
 from caliban.compose.supplied import read_files
 from caliban.compose.surface import surface_of
-from caliban.compose.workspace import build_workspace
+from caliban.compose.workspace import build_workspace, resolved
 from caliban.errors import CommandRefused, ConfigError, UsageError
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_lines, print_text
 from caliban_common.codec import dumps
 from caliban_common.errors import CalibanError
 from caliban_common.paths import expand_user
 from caliban_common.terminal import visible
-from caliban_common.text import clean, one_line, plural
+from caliban_common.text import one_line, plural
 from caliban_settings import Withheld
 from caliban_trust import (
     Consent,
@@ -45,7 +45,7 @@ INDENT: Final = "      "
 
 
 class TrustQuestion(Struct, frozen=True, kw_only=True):
-    """A project as it is now, what is written down about it, and what of it never counts."""
+    """A project as it is now, what is recorded about it, and what of it never counts."""
 
     workspace: Path
     surface: TrustSurface
@@ -75,18 +75,18 @@ def list_trusted(invocation: Invocation) -> int:
             f"{state:10} {consent.trusted_at}  {consent.digest[:MIN_DIGITS]}  {visible(consent.root.path)}"
             for consent, state in rows
         ] or ["(no project is trusted)"]
-    return write_out(clean("".join(f"{line}\n" for line in lines)).encode())
+    return print_lines(lines)
 
 
 def show(invocation: Invocation) -> int:
     """Print what a project supplies, and the digest of it."""
     question = look_at(_directory(invocation))
     text = _json(question) if invocation.values["json"] else _shown(question)
-    return write_out(clean(text).encode())
+    return print_text(text)
 
 
 def add(invocation: Invocation) -> int:
-    """Show what a project supplies, and write down that it is trusted if a person says so."""
+    """Show what a project supplies, and record that it is trusted if a person says so."""
     values = invocation.values
     if values["yes"] != (values["digest"] is not None):
         raise UsageError(
@@ -102,10 +102,10 @@ def add(invocation: Invocation) -> int:
         )
     question = look_at(workspace)
     if not question.surface.asks:
-        return write_out(clean(f"{visible(str(workspace))}: {STATE_WORDS['nothing']}\n").encode())
+        return print_text(f"{visible(str(workspace))}: {STATE_WORDS['nothing']}\n")
     if question.trust.state == "trusted":
         text = f"{visible(str(workspace))} is trusted as it is, since {question.trust.since}\n"
-        return write_out(clean(text).encode())
+        return print_text(text)
     if question.trust.state == "unknown":
         raise ConfigError(question.trust.words or STATE_WORDS["unknown"])
     if values["yes"]:
@@ -125,7 +125,7 @@ def revoke(invocation: Invocation) -> int:
             if values["directory"] is not None:
                 raise UsageError("--all is every project: it takes no directory")
             count = store.revoke_all()
-            return write_out(f"{plural(count, 'project')} trusted no more\n".encode())
+            return print_text(f"{plural(count, 'project')} trusted no more\n")
         path = _revoked_path(values["directory"])
         gone = store.revoke(path)
     except TrustFailed as error:
@@ -133,7 +133,7 @@ def revoke(invocation: Invocation) -> int:
     if gone is None:
         complain(f"caliban: {one_line(path)} was not trusted\n")
         return NOT_THERE
-    return write_out(clean(f"trusted no more: {visible(path)}\n").encode())
+    return print_text(f"trusted no more: {visible(path)}\n")
 
 
 def _directory(invocation: Invocation) -> Path:
@@ -147,10 +147,7 @@ def _revoked_path(named: str | None) -> str:
     """The path that a consent would have; the folder need not be there any more."""
     if named is None:
         return str(build_workspace(None))
-    try:
-        return str(expand_user(named).resolve())
-    except (OSError, RuntimeError, ValueError) as error:
-        raise UsageError(f"{one_line(named, max_chars=200)} cannot be looked at") from error
+    return str(resolved(expand_user(named)))
 
 
 def look_at(workspace: Path) -> TrustQuestion:
@@ -213,18 +210,18 @@ def _agrees(question: TrustQuestion, invocation: Invocation) -> bool:
             hint="look with caliban trust show; then: caliban trust add --yes --digest "
             + digest[:MIN_DIGITS],
         )
-    code = write_out(clean(_shown(question)).encode())
-    return not code and says_yes("May all of this count in runs here?", invocation.signals)
+    code = print_text(_shown(question))
+    return not code and lets_count(invocation.signals)
 
 
 def _keep(question: TrustQuestion) -> int:
     consent = keep(question)
     text = f"trusted: {visible(consent.root.path)} ({consent.digest[:MIN_DIGITS]})\n"
-    return write_out(clean(text).encode())
+    return print_text(text)
 
 
 def keep(question: TrustQuestion) -> Consent:
-    """Write down the digest of what was looked at: what lies there meanwhile is not read again.
+    """Record the digest of what was shown; the project is not read again.
 
     Raises `ConfigError`.
     """
@@ -270,8 +267,9 @@ def _item_lines(number: int, item: TrustItem) -> Iterator[str]:
 
 
 def _difference(question: TrustQuestion) -> Iterator[str]:
-    """What is different from what was trusted, line by line where that was kept."""
+    """What changed since the project was trusted, line by line where the old text was kept."""
     import difflib
+    from itertools import islice
 
     store = trust_store(question.workspace)
     consent = store.find(project_root(question.workspace))
@@ -281,8 +279,8 @@ def _difference(question: TrustQuestion) -> Iterator[str]:
         old, new = (
             one.shown.splitlines() if one is not None else [] for one in (change.before, change.after)
         )
-        for line in difflib.unified_diff(old, new, n=1, lineterm=""):
-            if not line.startswith(("---", "+++", "@@")):
+        for line in islice(difflib.unified_diff(old, new, n=1, lineterm=""), 2, None):
+            if not line.startswith("@@"):
                 yield f"{INDENT}{line}"
 
 

@@ -12,6 +12,7 @@ from caliban.errors import UsageError
 from caliban_agent_core.subagent.definition import AgentDefinition
 from caliban_common.near import did_you_mean
 from caliban_common.text import one_line
+from caliban_common.tool import ToolSpec
 from caliban_settings import Settings
 
 NAME: Final = r"[A-Za-z][A-Za-z0-9_-]*"
@@ -24,6 +25,16 @@ GUIDE: Final = """
 
 OUTSIDE: Final = "mcp__"
 """How the names of tools of MCP servers begin."""
+
+
+def own_specs() -> tuple[ToolSpec, ...]:
+    """The tools that a run has of its own, whatever flags and settings leave out of it."""
+    from caliban_agent_core.subagent.spec import agent_spec
+    from caliban_agent_core.toolsearch.spec import search_spec
+    from caliban_skills import skill_spec
+    from caliban_tools_builtin import builtin_specs
+
+    return (*builtin_specs(), search_spec(), agent_spec(), skill_spec())
 
 
 def check_tool_names(

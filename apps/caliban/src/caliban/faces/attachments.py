@@ -1,4 +1,4 @@
-"""Which files a prompt may bring along: what the fence and the Read rules say of a name behind an `@`."""
+"""Which files a prompt may attach: what the fence and the Read rules say about a name after `@`."""
 
 from __future__ import annotations
 

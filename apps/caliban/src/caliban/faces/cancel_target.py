@@ -1,4 +1,4 @@
-"""What a signal stops: whatever the program is at just then; and what a task group says went wrong."""
+"""What a signal stops, and the one error inside a group of errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def alone(error: BaseException) -> BaseException:
 
 
 class CancelTarget:
-    """Passes a stop on to the last that said it can be stopped, at once where the stop came first."""
+    """Passes a stop on to the action registered last; a stop that came before it acts at once."""
 
     def __init__(self) -> None:
         self._stopped = False

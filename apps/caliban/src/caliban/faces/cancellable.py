@@ -1,4 +1,4 @@
-"""What a signal ends at once: the work of a command that waits for programs, servers or a person."""
+"""Runs the work of a command so that a signal ends it at once."""
 
 from __future__ import annotations
 

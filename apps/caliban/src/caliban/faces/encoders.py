@@ -1,4 +1,4 @@
-"""The encoders of the headless face, one a format: only the one that is asked for is loaded."""
+"""The encoders of the headless face, one per format; only the one in use is loaded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def text(options: OutputOptions) -> OutputEncoder:
-    """The answer: to a person as it comes, to a program or under a schema at the end and alone."""
+    """The answer: streamed to a person; to a program, or under a schema, only the final text."""
     from caliban_headless.text import FinalText, TextEncoder
 
     if options.json_schema is not None:

@@ -18,7 +18,6 @@ from msgspec.structs import replace
 from caliban.cli.formats import OutputFormat, input_format, output_format
 from caliban.cli.options import Options
 from caliban.compose.app import App, open_app
-from caliban.compose.permissions import roots_of
 from caliban.compose.wiring import USUAL
 from caliban.early_signals import EarlySignals
 from caliban.faces.cancel_target import CancelTarget, alone
@@ -144,7 +143,7 @@ async def _drive(options: Options, target: CancelTarget, state: OutputState, tas
 
 
 async def _unless_cancelled(target: CancelTarget, work: Callable[[], Awaitable[T]], what: str) -> T:
-    """What `work` gives. Raises `Cancelled` where a signal came before there was `what`."""
+    """The result of `work`. Raises `Cancelled` where a signal comes before there is `what`."""
     with anyio.CancelScope() as scope:
         target.stops(scope.cancel)
         return await work()
@@ -152,27 +151,17 @@ async def _unless_cancelled(target: CancelTarget, work: Callable[[], Awaitable[T
 
 
 async def _prompt(app: App) -> Message | Resumption | None:
-    """The prompt or what stands in its place, or `None` where frames bring the prompts."""
+    """The prompt or what replaces it, or `None` where prompts come in frames."""
     if app.options.permissions.answers:
         return Resumption()
     if input_format(app.options.output.input_format).is_framed:
         return None
-    called, options = app.extensions.command, app.options.prompt
-    if called is not None and not called.is_trusted:
-        options = replace(options, expand_files=False)  # what it names, nobody has looked at
-    return await read_prompt(
-        PromptInputs(
-            options=options,
-            command=None if called is None else partial(_command_texts, app, called),
-            workspace=app.workspace,
-            permissions=app.permissions,
-            fenced=app.options.workspace.restrict_paths,
-            roots=roots_of(app.live.now, app.workspace),
-            report=app.reporter,
-            media=app.media,
-            servers=app.servers,
-        )
-    )
+    called, inputs = app.extensions.command, PromptInputs.of(app)
+    if called is not None:
+        inputs = replace(inputs, command=partial(_command_texts, app, called))
+        if not called.is_trusted:  # nobody has looked at what it names
+            inputs = replace(inputs, options=replace(inputs.options, expand_files=False))
+    return await read_prompt(inputs)
 
 
 async def _command_texts(app: App, called: CalledCommand) -> tuple[str, str]:
@@ -216,7 +205,7 @@ def _local(options: Options) -> LocalCall | None:
 
 
 def _slashes(options: Options) -> bool:
-    """Whether the command line may call a command: a run that does not loads nothing of them."""
+    """Whether the prompt may be a slash command; only then are their modules loaded."""
     prompt = options.prompt
     texts = (prompt.print_prompt, prompt.prompt_flag, prompt.prompt)
     return any(text is not None and text.lstrip().startswith("/") for text in texts)
@@ -273,7 +262,7 @@ def _told(app: App, answer: Warned) -> bool:
 
 
 def _desk(app: App) -> HostDesk | None:
-    """Where the other end is asked, if it may be."""
+    """The desk that asks the other end, if a flag says so."""
     if app.options.permissions.permission_prompt_tool != "stdio":
         return None
     from caliban.compose.asking.updates import LastingAnswers
@@ -297,7 +286,7 @@ async def _asked_tool(app: App) -> ServerToolApprover | None:
 
 
 def _later(app: App) -> LaterAnswers | None:
-    """Who answers for calls that waited, and leaves others behind, where that is asked for."""
+    """The approver for calls that waited, or are to be deferred, where flags ask for one."""
     options = app.options.permissions
     if not options.answers and not options.defer_approvals:
         return None

@@ -1,4 +1,4 @@
-"""What the program on the other end may do with the MCP servers of a run, in frames on standard input.
+"""What a host program may do with the MCP servers of a run, by frames on standard input.
 
 It is whoever started the run: what it brings counts like servers of `--mcp-config`, within the lists of the
 administrator. Nothing here asks the rules for more than a model would be given.

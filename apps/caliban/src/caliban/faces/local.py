@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from caliban.cli.formats import input_format
 from caliban.cli.options import Options
 from caliban.compose.app import App
-from caliban.compose.permissions import roots_of
 from caliban.compose.quiet import idle_model
 from caliban.compose.slash import OF_SERVERS, is_path, typed_call
 from caliban.compose.wiring import USUAL, Wiring
@@ -94,7 +93,7 @@ def _help() -> SlashCommand:
 
 
 def frame_commands(app: App, session: Session) -> Callable[[str], LocalCommand | None]:
-    """What finds the commands that prompt frames call; a name that is not known is an error of its result."""
+    """Finds the commands that prompt frames call; an unknown name is an error in the result."""
     registry = app_commands(app, session)
 
     def called(text: str) -> LocalCommand | None:
@@ -127,7 +126,7 @@ async def _run(line: str, app: App, session: Session, registry: CommandRegistry)
 
 
 def _refuse_effect(command: SlashCommand, effect: CommandEffect | None, text: str) -> None:
-    """Raise `CommandNotHere` where there is nothing to show, and what was wanted cannot be done."""
+    """Raise `CommandNotHere` for an effect that a run without a terminal cannot have."""
     if isinstance(effect, SwitchSession):
         hint = f"caliban -r {effect.name} -p …"
         raise CommandNotHere(f"/{command.name}: a run without a terminal stays in its session", hint=hint)
@@ -147,15 +146,5 @@ def _asked(
 
 async def _prompt(app: App, effect: SubmitPrompt) -> Message:
     """The prompt that a command makes, with the files that its own words name."""
-    inputs = PromptInputs(
-        options=app.options.prompt,
-        workspace=app.workspace,
-        permissions=app.permissions,
-        fenced=app.options.workspace.restrict_paths,
-        roots=roots_of(app.live.now, app.workspace),
-        report=app.reporter,
-        media=app.media,
-        servers=app.servers,
-    )
-    message = await typed_prompt(effect.references, inputs)
+    message = await typed_prompt(effect.references, PromptInputs.of(app))
     return replace(message, content=(TextBlock(text=effect.text), *message.content[1:]))

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban.cli.options import PromptOptions
-from caliban.compose.permissions import Permissions
+from caliban.compose.permissions import Permissions, roots_of
 from caliban.errors import UsageError
 from caliban_common.message import Message, TextBlock, user
 from caliban_common.paths import expand_user
@@ -20,6 +20,7 @@ from caliban_headless.beside import PATIENCE_S, may_hold_text, read_beside
 from caliban_headless.stdin import Stdin, read_text
 
 if TYPE_CHECKING:
+    from caliban.compose.app import App
     from caliban.compose.servers.build import RunServers
     from caliban_images import MediaLimits
 
@@ -47,6 +48,20 @@ class PromptInputs(Struct, frozen=True, kw_only=True):
     media: Callable[[], MediaLimits]
     command: Callable[[], Awaitable[tuple[str, str]]] | None = None
     servers: RunServers | None = None
+
+    @classmethod
+    def of(cls, app: App) -> PromptInputs:
+        """Those of a prompt that is typed in the open `app`."""
+        return cls(
+            options=app.options.prompt,
+            workspace=app.workspace,
+            permissions=app.permissions,
+            fenced=app.options.workspace.restrict_paths,
+            roots=roots_of(app.live.now, app.workspace),
+            report=app.reporter,
+            media=app.media,
+            servers=app.servers,
+        )
 
 
 async def read_prompt(inputs: PromptInputs) -> Message:
@@ -89,7 +104,7 @@ async def typed_prompt(text: str, inputs: PromptInputs) -> Message:
 
 
 async def _beside(report: Report) -> str:
-    """What was piped in beside a prompt; a person is told what is waited for, and what was not."""
+    """Text piped in beside a prompt; the wait, and giving up on it, are reported."""
     if not may_hold_text():
         return ""
     piped = await read_beside(Stdin(), lambda: report(Notice(subtype="stdin_awaited", message=SLOW)))
@@ -155,6 +170,6 @@ async def _with_images(message: Message, inputs: PromptInputs) -> Message:
 
 
 def _report_all(notices: list[Notice], report: Report) -> None:
-    """Say what a thread had to say: reports are for the event loop's own."""
+    """Report what a worker thread collected: reporting belongs to the event loop."""
     for notice in notices:
         report(notice)

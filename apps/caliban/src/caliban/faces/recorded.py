@@ -1,4 +1,4 @@
-"""A headless run that is recorded: what it is asked, what is done to it, and how it ends."""
+"""Records a headless run: its prompts, what is done to it, and how it ends."""
 
 from __future__ import annotations
 

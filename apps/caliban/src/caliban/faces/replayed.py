@@ -236,7 +236,7 @@ class Player:
         )
 
     def _show(self, line: NoticeLine) -> None:
-        """What a person was told, at the place where they were."""
+        """Repeat a notice at the point where it was shown."""
         if self._request.swap_model is None:
             self._reporter(
                 Notice(
@@ -249,7 +249,7 @@ class Player:
             )
 
     def _act(self, name: str, arguments: Mapping[str, Any]) -> None:
-        """What was done to the run, done again."""
+        """Repeat what was done to the run."""
         driver, run = self._driver, self._run
         if driver is None or run is None:
             return

@@ -1,4 +1,4 @@
-"""Resources that a prompt names by `@server:uri`: asked of that server, and of nobody else."""
+"""Resources that a prompt names as `@server:uri`, requested from that server alone."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def references(prompt: str, servers: Collection[str]) -> Iterator[tuple[str, str
 
 
 def without_references(prompt: str, servers: Collection[str]) -> str:
-    """`prompt` as those see it who look for files in it."""
+    """`prompt` without its resource references, for the search for files."""
     return re.sub(
         REFERENCE,
         lambda match: match[0].replace("@", "") if _named(match, servers)[0] in servers else match[0],
@@ -44,7 +44,7 @@ def _named(match: re.Match[str], servers: Collection[str]) -> tuple[str, str]:
 
 
 async def resource_blocks(prompt: str, run: RunServers, permissions: Permissions) -> tuple[Block, ...]:
-    """A block for each resource that `prompt` names; what cannot be had is told of, and left out."""
+    """A block for each resource that `prompt` names; what cannot be fetched is reported and left out."""
     blocks: list[Block] = []
     fleet, spec = run.fleet, read_spec()
     named = [*references(prompt, [server.name for server in fleet.servers])]

@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import anyio.to_thread
 from msgspec import Struct
 
 from caliban.compose.app import App
-from caliban.compose.permissions import roots_of
-from caliban.compose.recorder import checkpoint_root, limits_of, now, prompt_points
+from caliban.compose.rewinds import DOES, STOPS, RewindScene, rewind_points
 from caliban.errors import CommandRefused
-from caliban_checkpoint import (
-    SUPPORTED,
-    CheckpointError,
-    CheckpointStore,
-    Manifest,
-    Restorer,
-    RestoreStep,
-    Roots,
-    unlisted,
-    workspace_dir,
-)
+from caliban_checkpoint import SUPPORTED, CheckpointError
 from caliban_common.text import one_line
 from caliban_drive.session import Session
 
-DONE: Final = ("restore", "delete")
-
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """What a request comes to: why not, or which files."""
+    """The outcome of a request: an error, or the files."""
 
     error: str = ""
     files: tuple[str, ...] = ()
@@ -58,9 +45,8 @@ class FileRewinds:
         is_trial = body.get("dry_run") is True
         outcome = await self._outcome(body.get("user_message_id"), is_trial=is_trial)
         if outcome.error and not is_trial:
-            raise CommandRefused(
-                outcome.error
-            )  # hosts that do not look into an answer must not take it for done
+            # Hosts that do not look into an answer must not take it for done.
+            raise CommandRefused(outcome.error)
         return outcome.body()
 
     async def _outcome(self, message_id: object, *, is_trial: bool) -> Outcome:
@@ -81,34 +67,27 @@ class FileRewinds:
 
     def _rewound(self, message_id: str, is_trial: bool) -> Outcome:
         app, session = self._app, self._session
-        place = workspace_dir(checkpoint_root(app.environ), app.workspace)
-        store = CheckpointStore(place, session.id, limits_of(app.environ))
-        manifests, _ = store.load()
-        unwritten = unlisted(manifests, prompt_points(session.messages, app.masker), now=now())
-        known = (*manifests, *unwritten)
-        target = next((one for one in known if one.prompt_id == message_id), None)
+        points = rewind_points(
+            RewindScene(
+                session=session.id,
+                messages=session.messages,
+                workspace=app.workspace,
+                settings=app.live.now,
+                environ=app.environ,
+                masker=app.masker,
+            )
+        )
+        target = next((one for one in points.all if one.prompt_id == message_id), None)
         if target is None:
             return Outcome(error=f"there is no prompt {one_line(message_id, max_chars=80)!r} to go back to")
-        restorer = Restorer(store, Roots((app.workspace, *roots_of(app.live.now, app.workspace))))
-        steps = restorer.plan(known, target.prompt_index)
-        barred = next((step for step in steps if step.kind in ("conflict", "impossible")), None)
+        steps = points.plan(target.prompt_index)
+        barred = next((step for step in steps if step.kind in STOPS), None)
         if barred is not None:
             return Outcome(error=f"nothing was changed: {barred.path}: {one_line(barred.reason)}")
-        to_do = tuple(step for step in steps if step.kind in DONE)
-        files = tuple(step.path for step in to_do)
-        return Outcome(files=files) if is_trial or not to_do else _applied(restorer, store, unwritten, to_do)
-
-
-def _applied(
-    restorer: Restorer, store: CheckpointStore, unwritten: list[Manifest], steps: tuple[RestoreStep, ...]
-) -> Outcome:
-    for missing in unwritten:
-        store.save(missing)
-    manifests, _ = store.load()
-    index = max((one.prompt_index for one in manifests), default=0) + 1
-    title = "back to before a prompt, for the host"
-    done = restorer.apply(steps, Manifest(prompt_index=index, kind="rewind", title=title, created_at=now()))
-    failed = next((item for item in done if item.problem), None)
-    if failed is not None:
-        return Outcome(error=f"not all files were put back: {failed.step.path}: {one_line(failed.problem)}")
-    return Outcome(files=tuple(step.path for step in steps))
+        files = tuple(step.path for step in steps if step.kind in DOES)
+        done = () if is_trial else points.apply(steps, "back to before a prompt, for the host")
+        failed = next((item for item in done if item.problem), None)
+        if failed is not None:
+            words = f"not all files were put back: {failed.step.path}: {one_line(failed.problem)}"
+            return Outcome(error=words)
+        return Outcome(files=files)

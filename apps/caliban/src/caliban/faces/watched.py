@@ -1,4 +1,4 @@
-"""An encoder that tells how far its output is: what comes after it neither begins nor answers twice."""
+"""An encoder that tracks how far the output is, so that nothing begins or answers twice."""
 
 from __future__ import annotations
 

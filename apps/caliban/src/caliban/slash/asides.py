@@ -22,7 +22,7 @@ from caliban_provider.request import CompletionRequest
 TIMEOUT_S: Final = 120.0
 MAX_TOKENS: Final = 2048
 SAID_TOKENS: Final = 12_000
-"""How much of the conversation comes along, its end first."""
+"""How much of the conversation goes along with the question; its end counts first."""
 MAX_CALL_CHARS: Final = 200
 ASIDE: Final = (
     "You answer a quick question that a person asks beside a conversation with a coding agent. The end of "
@@ -48,7 +48,7 @@ async def btw(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
 
 
 async def recap(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """Sum the conversation up."""
+    """Summarise the conversation."""
     no_arguments("recap", arguments)
     said = conversation_text(context.session.messages)
     if not said:
@@ -57,7 +57,7 @@ async def recap(app: App, context: SlashContext, arguments: str) -> CommandAnswe
 
 
 def conversation_text(messages: tuple[Message, ...]) -> str:
-    """What was said, without results of tools: as much of the end as fits."""
+    """The end of the conversation, as much of it as fits, without tool results."""
     lines: list[str] = []
     room = SAID_TOKENS
     for message in reversed(messages):
@@ -67,10 +67,13 @@ def conversation_text(messages: tuple[Message, ...]) -> str:
         text = f"{message.text}{calls}".strip()
         if message.role == "system" or not text:
             continue
-        room -= text_tokens(text)
-        if room < 0:
+        size = text_tokens(text)
+        if size > room:
+            kept = text[-room * len(text) // size :]
+            lines += [f"{message.role}: […] {kept}"] if not lines else []
             lines.append("[what was said before is left out]")
             break
+        room -= size
         lines.append(f"{message.role}: {text}")
     return "\n\n".join(reversed(lines))
 

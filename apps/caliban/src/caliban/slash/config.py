@@ -1,4 +1,4 @@
-"""`/config`: what settings count, where they are written, and one written anew."""
+"""`/config`: show the settings in force and where each is written, or change one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from caliban_common.terminal import visible
 
 
 async def config(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """All that is set; the value of one key; or a value for a key, in your own settings."""
+    """List what is set, show one key, or set a key in the user's own settings."""
     key, _, value = arguments.partition(" ")
     project = app.live.read
     if not key:

@@ -1,4 +1,4 @@
-"""Commands on what fills the window, and what it has cost."""
+"""Commands about what fills the context window, and what it has cost."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from caliban.compose.spending import SavedPrices, spent_by
 from caliban_commands.answer import CommandAnswer, OpenView, ShownTable, ShownText
 from caliban_commands.builtin.session import no_arguments
 from caliban_commands.command import SlashContext
+from caliban_commands.costs import cost_table
 from caliban_common.estimate import message_tokens, tokens, tool_tokens
 from caliban_common.message import Message
 from caliban_common.text import one_line
-from caliban_drive.result import ModelUsage
 
 LARGEST: Final = 10
 PIECE_CHARS: Final = 60
 
 
 async def context(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """The pieces of the next request, by estimate, and the largest of what was said."""
+    """The estimated pieces of the next request, and the largest messages."""
     no_arguments("context", arguments)
     session = context.session
     agent = session.agent
@@ -69,7 +69,7 @@ def _blocks(messages: list[Message]) -> Iterator[tuple[int, str, str]]:
 async def usage(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
     """Tokens and cost of this run, and of the session since it began."""
     no_arguments("usage", arguments)
-    parts = [_table("this run", context.costs.by_model(), context.costs.total_usd())]
+    parts = [cost_table(context.costs.by_model(), context.costs.total_usd(), title="this run")]
     writer = app.board.writer
     state = writer.state if writer is not None else None
     if state is None and app.sessions.saved.resumed:
@@ -80,26 +80,9 @@ async def usage(app: App, context: SlashContext, arguments: str) -> CommandAnswe
         spent = spent_by(state.spent, state.total_usage, f"{state.provider}/{state.model}")
         prices, now = SavedPrices(app.live.now), datetime.now(UTC)
         rows = tuple((name, used, prices.total({name: used}, now)) for name, used in spent.items())
-        parts.append(_table(f"the session {state.name}", rows, prices.total(spent, now)))
+        parts.append(cost_table(rows, prices.total(spent, now), title=f"the session {state.name}"))
     note = "calls of models alone are counted; what tools cost is not"
     return CommandAnswer(parts=(*parts, ShownText(markdown=note)))
-
-
-def _table(title: str, spent: tuple[ModelUsage, ...], total: float | None) -> ShownTable:
-    rows = tuple(
-        (
-            name,
-            f"{used.input_tokens:,}",
-            f"{used.output_tokens:,}",
-            f"{used.cache_read_tokens:,}",
-            "?" if usd is None else f"${usd:.4f}",
-        )
-        for name, used, usd in spent
-    )
-    unknown = total is None or any(usd is None for _, _, usd in spent)
-    sum_ = "price unknown" if total is None else f"{'over ' if unknown else ''}${total:.4f}"
-    columns = ("Model", "Input", "Output", "From cache", "Cost")
-    return ShownTable(title=title, columns=columns, rows=rows, notes=(f"in all {sum_}",))
 
 
 async def system(app: App, context: SlashContext, arguments: str) -> CommandAnswer:

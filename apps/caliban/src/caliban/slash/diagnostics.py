@@ -1,4 +1,4 @@
-"""Commands on whether it works, and what it takes."""
+"""Diagnostics: whether everything works, and what it uses."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Final
 
 from caliban.compose.app import App
 from caliban.compose.choice import ModelChoice
+from caliban.compose.project import STATE_WORDS
 from caliban.compose.switch import provider_of
 from caliban_commands.answer import CommandAnswer, ShownTable
 from caliban_commands.builtin.session import no_arguments
 from caliban_commands.command import SlashContext
 from caliban_commands.errors import BadArguments, CommandError
+from caliban_common.files import ensure_private_dir
 from caliban_common.paths import cache_dir
 from caliban_common.text import one_line, plural
 
@@ -21,7 +23,7 @@ FRAMES: Final = 10
 
 
 async def status(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """Who is asked, by which key, in which session and mode."""
+    """Which provider, key, session and mode are in use."""
     no_arguments("status", arguments)
     from caliban.commands.status import status_lines
 
@@ -29,7 +31,7 @@ async def status(app: App, context: SlashContext, arguments: str) -> CommandAnsw
     lines = [*status_lines(choice, app.live.now)]
     lines.append(f"session:  {context.session.id}{'' if app.board.writer is not None else ' (not saved)'}")
     lines.append(f"mode:     {app.permissions.mode}")
-    lines.append(f"project:  {app.live.read.trust.state}")
+    lines.append(f"project:  {STATE_WORDS[app.live.read.trust.state]}")
     if app.servers is not None:
         states = [f"{status.name} {status.state}" for status in app.servers.fleet.statuses]
         lines.append(f"servers:  {one_line(', '.join(states))}")
@@ -52,7 +54,7 @@ async def doctor(app: App, context: SlashContext, arguments: str) -> CommandAnsw
 
 
 async def heapdump(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """Begin to note what takes memory; later, write it down."""
+    """Start tracing memory; when called again, write a snapshot."""
     import tracemalloc
 
     if arguments not in ("", "start", "stop"):
@@ -70,10 +72,13 @@ async def heapdump(app: App, context: SlashContext, arguments: str) -> CommandAn
         )
     snapshot = tracemalloc.take_snapshot()
     folder = cache_dir() / "heap"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    ensure_private_dir(folder)
     path = folder / f"caliban-{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}.tracemalloc"
-    snapshot.dump(str(path))
-    path.chmod(0o600)
+    try:
+        snapshot.dump(str(path))
+        path.chmod(0o600)
+    except OSError as error:
+        raise CommandError(f"{path} cannot be written: {error.strerror}") from error
     found = snapshot.statistics("lineno")
     rows = tuple(
         (f"{one.size:,}", f"{one.count:,}", one_line(str(one.traceback[0]), max_chars=200))
@@ -85,7 +90,7 @@ async def heapdump(app: App, context: SlashContext, arguments: str) -> CommandAn
 
 
 async def feedback(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """Where remarks are taken; nothing is sent from here."""
+    """Say where feedback goes; nothing is sent from here."""
     return CommandAnswer.of(
         "nothing is sent from here. A fault is best told to whoever gave you this program, with what "
         "caliban --version and caliban doctor say, and the steps; caliban sessions export writes a session "

@@ -1,4 +1,4 @@
-"""`/export`: the session as a file, without secrets."""
+"""`/export`: write the session to a file, without secrets."""
 
 from __future__ import annotations
 
@@ -24,18 +24,17 @@ from caliban_drive.notice import Notice
 from caliban_sessions import SessionState
 from caliban_sessions.entry import StoredMessage
 
+FLAG: Final = r"(?<!\S)(?:--force(?!\S)|--format[= ]\s*(\S+))"
 NAMES: Final[Mapping[str, str]] = MappingProxyType({"markdown": "md", "htm": "html"})
 
 
 async def export(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """Write all that was said to a new file."""
-    rest = arguments
+    """Write the whole conversation to a new file."""
     form: str | None = None
     force = False
-    for match in re.finditer(r"(?:^|(?<=\s))--force(?=\s|$)|(?:^|(?<=\s))--format[= ]\s*(\S+)", arguments):
-        rest = rest.replace(match[0], "", 1)
+    for match in re.finditer(FLAG, arguments):
         force, form = force or match[0] == "--force", match[1] or form
-    path = rest.strip().strip("'\"")
+    path = re.sub(FLAG, "", arguments).strip().strip("'\"")
     if path.startswith("--"):
         shown = one_line(path, max_chars=60)
         raise BadArguments(f"/export does not know {shown}", hint="/export [path] [--format=md|json|html]")
@@ -62,7 +61,7 @@ async def export(app: App, context: SlashContext, arguments: str) -> CommandAnsw
 
 
 def _saved(app: App, context: SlashContext) -> tuple[SessionState, tuple[StoredMessage, ...]]:
-    """The session as its store has it; one that is not saved as it is in memory."""
+    """The session as the store has it, or as it is in memory where it is not saved."""
     store, messages = session_store(app.options.session), context.session.messages
     is_whole = app.board.writer is not None or _said(messages) == _said(app.sessions.saved.messages)
     if is_whole and store.exists(context.session.id):

@@ -1,4 +1,4 @@
-"""Commands on what is added to a run: servers, hooks, plugins, agents, skills, styles."""
+"""Commands about extensions: servers, hooks, plugins, agents, skills, styles."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GLYPHS: Final[Mapping[str, str]] = MappingProxyType({"connected": "●", "disabl
 
 
 async def mcp(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """The servers and how they are, all that is known of one, or a login to one."""
+    """List the servers and their state, or everything known about one; or log in to one."""
     word, _, name = arguments.partition(" ")
     if word == "login" and name.strip():
         return await _log_in(app, name.strip())
@@ -72,7 +72,7 @@ async def _log_in(app: App, name: str) -> CommandAnswer:
 
 
 async def hooks(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """The hooks that count, by their events."""
+    """List the active hooks by event."""
     no_arguments("hooks", arguments)
     from caliban.compose.hooking.chosen import choose_hooks
 
@@ -93,7 +93,7 @@ async def hooks(app: App, context: SlashContext, arguments: str) -> CommandAnswe
 
 
 async def plugins(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """Plugins, those that do not count among them."""
+    """List the plugins, inactive ones included."""
     no_arguments("plugins", arguments)
     from caliban.cli.invocation import Invocation
     from caliban.commands.plugins.desk import open_desk
@@ -112,7 +112,7 @@ async def plugins(app: App, context: SlashContext, arguments: str) -> CommandAns
 
 
 async def agents(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """The kinds of sub-agents that the model may start."""
+    """List the kinds of sub-agents that the model may start."""
     no_arguments("agents", arguments)
     kinds = app.extensions.kinds
     if not kinds or app.options.extensions.no_sub_agent:
@@ -130,7 +130,7 @@ async def agents(app: App, context: SlashContext, arguments: str) -> CommandAnsw
 
 
 async def skills(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """Skills and command files, or one skill."""
+    """List skills and command files, or show one skill."""
     from caliban.commands.skills import command_rows, skill_rows, skill_text
 
     catalog = app.extensions.skills
@@ -159,12 +159,12 @@ async def skills(app: App, context: SlashContext, arguments: str) -> CommandAnsw
 
 
 def styles_of(app: App) -> StyleCatalog:
-    """The output styles that there are."""
+    """All output styles."""
     return find_styles(app.options.settings, app.live.read)
 
 
 async def output_style(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """The styles, and which one is taken; with a name this session goes on in it."""
+    """List the styles and the current one, or continue this session in another."""
     styles = styles_of(app)
     taken = DEFAULT if app.extensions.style is None else app.extensions.style.name
     if not arguments:

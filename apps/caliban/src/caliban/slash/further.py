@@ -1,10 +1,11 @@
-"""Commands that files, skills, plugins and servers bring: they come and go during a session."""
+"""Commands that come from files, skills, plugins and servers, and may come and go during a session."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Final, TypeAlias
 
@@ -23,15 +24,15 @@ from caliban_skills import Skill
 from caliban_skills.command import command_of
 
 LOOK_S: Final = 0.5
-"""How often a menu makes the folders be looked at: a call looks at once."""
+"""How often a menu may rescan the folders; a call always rescans."""
 SETTLE_S: Final = 10.0
-"""How long a call waits for servers that are not there yet."""
+"""How long a call waits for servers that are still connecting."""
 MAX_DEPTH: Final = 4
 Stamps: TypeAlias = tuple[tuple[str, int, int], ...]
 
 
 class FurtherRows:
-    """See `FurtherCommands`: the rows of files, skills and servers, in the order in which they count."""
+    """See `FurtherCommands`: the rows of files, skills and servers, in order of precedence."""
 
     def __init__(self, app: App) -> None:
         self._app = app
@@ -80,7 +81,7 @@ class FurtherRows:
             yield f"{self._app.workspace}/{owner}/commands"
 
     def _project_now(self) -> Project:
-        """The project as it is now: what was not there when it was trusted does not steer anything."""
+        """The project as it is now; files added since it was trusted for this run may not steer it."""
         from caliban.compose.reload import reopened
 
         live, options = self._app.live, self._app.options.settings
@@ -150,7 +151,7 @@ class FurtherRows:
 
 
 async def _submit(app: App, called: CalledCommand, context: SlashContext, arguments: str) -> CommandAnswer:
-    """The prompt that a file makes, its lines run behind the gate."""
+    """The prompt made from a command file; its shell lines run behind the gate."""
     from caliban.faces.commandfile import command_texts
 
     refuse_untrusted(called)
@@ -176,7 +177,7 @@ def _first_line(body: str) -> str:
 
 
 def _stamps(folders: Iterator[str]) -> Stamps:
-    """Names, times and sizes of all that is in `folders`: most are not there, which costs microseconds."""
+    """Names, times and sizes of everything in `folders`. Most do not exist, which costs microseconds."""
     found: list[tuple[str, int, int]] = []
     for folder in folders:
         _look(folder, 0, found)
@@ -185,12 +186,14 @@ def _stamps(folders: Iterator[str]) -> Stamps:
 
 def _look(folder: str, depth: int, found: list[tuple[str, int, int]]) -> None:
     try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if entry.name.endswith(".md"):
-                    status = entry.stat()
-                    found.append((entry.path, status.st_mtime_ns, status.st_size))
-                elif depth < MAX_DEPTH and entry.is_dir(follow_symlinks=False):
-                    _look(entry.path, depth + 1, found)
+        with os.scandir(folder) as listing:
+            entries = list(listing)
     except OSError:
         return
+    for entry in entries:
+        with suppress(OSError):  # such as a link that leads nowhere: the others still count
+            if entry.name.endswith(".md"):
+                status = entry.stat()
+                found.append((entry.path, status.st_mtime_ns, status.st_size))
+            elif depth < MAX_DEPTH and entry.is_dir(follow_symlinks=False):
+                _look(entry.path, depth + 1, found)

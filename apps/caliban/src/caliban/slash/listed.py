@@ -1,4 +1,4 @@
-"""The names of commands for a program that drives a run: what makes them work is not loaded for that."""
+"""The names of the commands, for a program that drives a run; their handlers are not loaded."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ VERBS = ("list", "show", "edit", "delete")
 
 
 async def memory(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """Show what is told of memory; show, edit or delete one note."""
+    """List the files of instructions and notes; show, edit or delete one note."""
     places = app.memory.places
     if places is None:
         raise CommandError("this run is without memory: a flag leaves it out")

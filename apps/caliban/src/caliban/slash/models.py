@@ -1,4 +1,4 @@
-"""Commands on who is asked, and how."""
+"""Commands about the model and how it is asked."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def model(app: App, context: SlashContext, arguments: str) -> CommandAnswe
 
 
 def efforts_of(session: Session) -> tuple[Effort, ...]:
-    """The levels of effort that the model of now takes."""
+    """The effort levels of the current model."""
     able = session.agent.provider.capabilities(session.agent.model)
     if able.efforts is not None:
         return able.efforts
@@ -103,7 +103,7 @@ async def think(app: App, context: SlashContext, arguments: str) -> CommandAnswe
 
 
 async def login(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """Keys are typed where they are not shown."""
+    """Refused: a key is typed where it is not shown."""
     name = one_line(arguments, max_chars=60) or provider_of(app)
     raise CommandNotHere(
         "/login: a key is not typed where it would be shown and remembered",

@@ -1,23 +1,27 @@
-"""Commands on what tools may do."""
+"""Commands about what tools may do."""
 
 from __future__ import annotations
 
-from typing import cast, get_args
+from typing import Final, get_args
 
 from caliban.compose.app import App
+from caliban.compose.project import STATE_WORDS
 from caliban_commands.answer import CommandAnswer, OpenView, ShownTable, ShownText
 from caliban_commands.builtin.session import no_arguments
 from caliban_commands.command import SlashContext
 from caliban_commands.errors import BadArguments, CommandError
-from caliban_common.near import nearest
+from caliban_common.near import did_you_mean
 from caliban_common.permission import PermissionMode
 from caliban_common.text import one_line
 
-MODES = tuple(mode for mode in get_args(PermissionMode) if mode != "disabled")
+MODES: Final[tuple[PermissionMode, ...]] = tuple(
+    mode for mode in get_args(PermissionMode) if mode != "disabled"
+)
+"""Those that a person may choose."""
 
 
 async def permissions(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """The mode, what may be switched to and the rules in their order; or another mode."""
+    """Show the mode, the modes barred and the rules in order; or switch to another mode."""
     rules = app.permissions
     if arguments:
         return CommandAnswer.of(_switch(app, arguments))
@@ -36,9 +40,7 @@ async def permissions(app: App, context: SlashContext, arguments: str) -> Comman
 
 
 def _rows(app: App) -> list[tuple[str, str, str, str, str]]:
-    from caliban_tools_builtin import builtin_specs
-
-    layers = app.permissions.engine.asking().explain(builtin_specs()[0], {}).layers
+    layers = app.permissions.engine.layers()
     rules = [(scope, rule) for scope, layer in layers for rule in layer]
     return [
         (
@@ -55,16 +57,15 @@ def _rows(app: App) -> list[tuple[str, str, str, str, str]]:
 def _switch(app: App, word: str) -> str:
     mode = next((mode for mode in MODES if mode.lower() == word.lower()), None)
     if mode is None:
-        near = nearest(word, MODES)
-        hint = f"did you mean {near}? " if near else ""
+        modes = f"a mode is one of {', '.join(MODES)}; caliban perms changes rules"
         raise BadArguments(
             f"/permissions does not know {one_line(word, max_chars=60)!r}",
-            hint=f"{hint}a mode is one of {', '.join(MODES)}; caliban perms changes rules",
+            hint=f"{did_you_mean(word, MODES)} {modes}".strip(),
         )
     why = app.permissions.bars_mode(mode)
     if why is not None:
         raise CommandError(f"the mode stays {app.permissions.mode}: {why}")
-    app.permissions.set_mode(cast(PermissionMode, mode))
+    app.permissions.set_mode(mode)
     return f"mode: {mode}"
 
 
@@ -80,7 +81,7 @@ async def plan(app: App, context: SlashContext, arguments: str) -> CommandAnswer
 
 
 async def sandbox(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """How the sandbox of a run stands, tried."""
+    """Try the sandbox and say whether it holds."""
     no_arguments("sandbox", arguments)
     from caliban.commands.boxed import sandbox_row
 
@@ -90,13 +91,14 @@ async def sandbox(app: App, context: SlashContext, arguments: str) -> CommandAns
 
 
 async def trust(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """What the project supplies, and whether it counts."""
+    """Show what the project supplies, and whether it is trusted."""
     no_arguments("trust", arguments)
     from caliban.commands.trust import look_at, shown_lines
 
     question = look_at(app.workspace)
     lines = [*shown_lines(question)]
     if app.live.read.trust.state != question.trust.state:
-        lines.append(f"in this run it is {app.live.read.trust.state}")
-    lines.append("caliban trust add trusts it, once it was looked at")
+        lines.append(f"in this run: {STATE_WORDS[app.live.read.trust.state]}")
+    if question.surface.asks and question.trust.state != "trusted":
+        lines.append("caliban trust add trusts it, once you have looked at it")
     return CommandAnswer.of("\n".join(lines))

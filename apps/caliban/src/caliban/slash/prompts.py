@@ -1,4 +1,4 @@
-"""Commands that are prompts of ours, and the first file of instructions."""
+"""Commands that submit a prompt of ours, and `/init`."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ async def init(app: App, context: SlashContext, arguments: str) -> CommandAnswer
 
 
 async def review(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """Have changes looked at."""
+    """Have changes reviewed."""
     return _prompt("review", REVIEW, arguments)
 
 
 async def security_review(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """Have changes looked at for holes."""
+    """Have changes reviewed for security holes."""
     return _prompt("security-review", SECURITY, arguments)
 
 

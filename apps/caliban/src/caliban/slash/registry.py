@@ -20,10 +20,10 @@ from caliban_commands.registry import CommandRegistry
 from caliban_drive.session import Session
 
 WORDS_S: Final = 1.0
-"""How long the words behind a command are kept."""
+"""How long completions are cached."""
 
 AppHandler: TypeAlias = Callable[[App, SlashContext, str], Awaitable[CommandAnswer]]
-"""Does a command of the app, given the app, what the face gives, and the words behind its name."""
+"""Runs a command of the app, given the app, the face's context and the arguments."""
 
 
 class BoundHandler:
@@ -40,9 +40,9 @@ class BoundHandler:
 
 
 class BoundWords:
-    """What completes the argument of the command `name`, loaded with the first key behind it.
+    """Completes the argument of the command `name`; loaded when the first key of one is typed.
 
-    A menu asks at every key: the words are found once in a while.
+    A menu asks at every key, so the words are cached for a moment.
     """
 
     def __init__(self, app: App, session: Session, name: str) -> None:
@@ -66,8 +66,8 @@ class BoundWords:
 def app_commands(app: App, session: Session) -> CommandRegistry:
     """The commands of `app`, whose conversation is `session`.
 
-    Files of commands are looked at again whenever one is called or listed; what is wrong with them, and
-    names that are taken already, are reported once.
+    Command files are rescanned whenever one is called or listed. Problems with them, and names that are
+    taken, are reported once.
     """
     from caliban.slash.words import COMPLETED
 

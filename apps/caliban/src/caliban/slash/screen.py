@@ -1,4 +1,4 @@
-"""Commands on the screen: they answer with what the face is to change."""
+"""Commands about the screen: they answer with what the face is to change."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DETAILS = ("brief", "normal", "full")
 
 
 def theme_names() -> tuple[str, ...]:
-    """The themes that there are."""
+    """All themes, the user's own included."""
     from caliban_common.paths import config_dir
     from caliban_tui.theme.themes import THEME_NAMES, own_themes
 
@@ -30,7 +30,7 @@ def theme_names() -> tuple[str, ...]:
 
 
 async def tui(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """Another painter; without a word the other one of two."""
+    """Switch to a painter, or without an argument to the other of two."""
     if not arguments:
         return CommandAnswer(effect=UseScreen(painter="other"))
     _known("tui", arguments, PAINTERS)
@@ -48,7 +48,7 @@ async def theme(app: App, context: SlashContext, arguments: str) -> CommandAnswe
 
 
 async def vim(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """The other keys of the line editor."""
+    """Switch between the vim and emacs keys."""
     no_arguments("vim", arguments)
     return CommandAnswer(effect=UseScreen(editor="other"))
 
@@ -85,7 +85,7 @@ async def keys(app: App, context: SlashContext, arguments: str) -> CommandAnswer
 
 
 async def statusline(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """The command of the status line, or how to have one."""
+    """Show the status line's command, or how to set one."""
     no_arguments("statusline", arguments)
     written = app.live.now.get("statusLine")
     if not written:

@@ -18,7 +18,7 @@ from caliban_common.text import one_line, plural
 from caliban_drive.notice import Notice
 
 MAX_CHARS: Final = 20_000
-"""Of what is said to a prompt of a server."""
+"""The most that may be typed after a server's prompt."""
 
 
 FetchPrompt: TypeAlias = Callable[[ServerPrompt, Mapping[str, str]], Awaitable[Sequence[Message]]]
@@ -53,9 +53,9 @@ def prompt_rows(prompts: Iterable[ServerPrompt], fetch: FetchPrompt) -> tuple[Sl
 
 
 def prompt_arguments(prompt: ServerPrompt, said: str) -> dict[str, str]:
-    """What was said as the arguments of `prompt`: `NAME=VALUE` by name, others in order.
+    """The typed text as arguments of `prompt`: `NAME=VALUE` by name, others in order.
 
-    The last one takes all the words that are left. Raises `BadArguments`.
+    The last argument takes all remaining words. Raises `BadArguments`.
     """
     if len(said) > MAX_CHARS:
         raise BadArguments(f"/{prompt.command} takes at most {MAX_CHARS:,} characters")
@@ -86,7 +86,7 @@ def prompt_arguments(prompt: ServerPrompt, said: str) -> dict[str, str]:
 async def _submit(
     prompt: ServerPrompt, fetch: FetchPrompt, context: SlashContext, arguments: str
 ) -> CommandAnswer:
-    """What the server makes of it, as one prompt."""
+    """The messages that the server returns, as one prompt."""
     messages = await fetch(prompt, prompt_arguments(prompt, arguments))
     texts = [_said(message, prompt) for message in messages if message.text.strip()]
     left = sum(1 for message in messages for block in message.content if block.type != "text")
@@ -100,7 +100,7 @@ async def _submit(
 
 
 def _said(message: Message, prompt: ServerPrompt) -> str:
-    """One message; what a model is to have said is marked as the server's words."""
+    """One message; words put into the model's mouth are marked as the server's."""
     if message.role == "user":
         return message.text
     return f"[the server {prompt.server} gives this as an earlier answer]\n{message.text}"

@@ -1,4 +1,4 @@
-"""Commands on sessions: which one goes on, what it is called, what was in it."""
+"""Commands about sessions: resume, fork, rename, rewind, tasks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def heads_here(app: App) -> list[SessionHead]:
 
 
 async def resume(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """Go on with a session by its name, or list those with the words in them."""
+    """Resume a session by name, or list those that match."""
     heads = heads_here(app)
     if arguments:
         exact = next((head for head in heads if arguments in (head.name, head.title)), None)
@@ -72,7 +72,7 @@ def _switch(context: SlashContext, head: SessionHead) -> CommandAnswer:
 
 
 async def fork(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """Go on in a copy."""
+    """Continue in a copy of the session."""
     no_arguments("fork", arguments)
     if app.board.writer is None:
         raise CommandError("this session is not saved: there is nothing to make a copy of")
@@ -80,7 +80,7 @@ async def fork(app: App, context: SlashContext, arguments: str) -> CommandAnswer
 
 
 async def tree(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """Sessions, each with its forks below it."""
+    """List the sessions with their forks below them."""
     no_arguments("tree", arguments)
     rows = tuple(
         ChoiceRow(
@@ -96,7 +96,7 @@ async def tree(app: App, context: SlashContext, arguments: str) -> CommandAnswer
 
 
 async def rename(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """Give the session of now a title; the name by which it is resumed stays."""
+    """Give the current session a title; the name that resumes it stays."""
     writer = app.board.writer
     if writer is None:
         raise CommandNotHere("/rename: no session is being written", hint="caliban sessions rename NAME …")
@@ -108,7 +108,7 @@ async def rename(app: App, context: SlashContext, arguments: str) -> CommandAnsw
 
 
 async def rewind(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """The prompts that one can go back to, the newest first."""
+    """List the prompts that one can go back to, newest first."""
     no_arguments("rewind", arguments)
     if app.board.writer is None and not has_said(context.session):
         raise CommandError("nothing was said yet", hint="caliban -c -p /rewind looks at the last session")
@@ -136,6 +136,6 @@ async def todos(app: App, context: SlashContext, arguments: str) -> CommandAnswe
 
 
 async def tasks(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """What goes on in the background: the face follows it."""
+    """Open the face's view of background tasks."""
     no_arguments("tasks", arguments)
     return CommandAnswer(effect=OpenView(view="tasks"))

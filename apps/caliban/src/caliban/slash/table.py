@@ -1,4 +1,4 @@
-"""The app's own slash commands as rows: what does them is loaded when one is called.
+"""The app's own slash commands as rows; handlers are loaded when they are called.
 
 Each `run` names `module:function`, an `AppHandler`; `registry` gives it the app.
 """
@@ -293,7 +293,7 @@ APP_COMMANDS: Final = (
         "only a vendor's own program makes such a token; caliban login keeps a key, which is what runs take",
     ),
 )
-"""Those of the guide, and what its terminal needs beside them."""
+"""The commands of the guide, and those that its terminal interface needs."""
 
 BUILT_IN: Final = (*BUILTIN, *APP_COMMANDS)
 """Every command that no file, skill, plugin or server brings; `/help` comes with the registry."""

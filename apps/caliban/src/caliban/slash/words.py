@@ -1,13 +1,12 @@
-"""What may stand behind a command, for the menu: nobody is asked over the network for it."""
+"""Completions for the arguments of commands; none is asked for over the network."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Final, TypeAlias, get_args
+from typing import Final, TypeAlias
 
 from caliban.compose.app import App
-from caliban_common.permission import PermissionMode
 from caliban_drive.session import Session
 
 Words: TypeAlias = Callable[[App, Session], Iterable[str]]
@@ -42,6 +41,18 @@ def _themes(app: App, session: Session) -> Iterable[str]:
     return theme_names()
 
 
+def _painters(app: App, session: Session) -> Iterable[str]:
+    from caliban.slash.screen import PAINTERS
+
+    return PAINTERS
+
+
+def _details(app: App, session: Session) -> Iterable[str]:
+    from caliban.slash.screen import DETAILS
+
+    return DETAILS
+
+
 def _styles(app: App, session: Session) -> Iterable[str]:
     from caliban.slash.extensions import styles_of
 
@@ -49,11 +60,9 @@ def _styles(app: App, session: Session) -> Iterable[str]:
 
 
 def _modes(app: App, session: Session) -> Iterable[str]:
-    return (
-        mode
-        for mode in get_args(PermissionMode)
-        if mode != "disabled" and not app.permissions.bars_mode(mode)
-    )
+    from caliban.slash.permissions import MODES
+
+    return (mode for mode in MODES if app.permissions.bars_mode(mode) is None)
 
 
 def _servers(app: App, session: Session) -> Iterable[str]:
@@ -82,10 +91,10 @@ COMPLETED: Final[Mapping[str, Words]] = MappingProxyType(
         "skills": _skills,
         "config": _keys,
         "think": lambda app, session: ("on", "off"),
-        "tui": lambda app, session: ("inline", "full", "linear"),
-        "view": lambda app, session: ("brief", "normal", "full"),
+        "tui": _painters,
+        "view": _details,
         "memory": lambda app, session: ("list", "show ", "edit ", "delete "),
         "export": lambda app, session: ("--format=md", "--format=json", "--format=html"),
     }
 )
-"""The commands whose words are known."""
+"""The commands whose arguments can be completed."""

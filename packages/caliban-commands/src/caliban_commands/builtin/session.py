@@ -1,4 +1,4 @@
-"""Commands on the conversation itself."""
+"""Commands about the conversation itself."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from caliban_commands.answer import (
     CopyText,
     Quit,
     RepeatPrompt,
-    ShownTable,
     ShownText,
 )
 from caliban_commands.command import SlashContext
+from caliban_commands.costs import cost_table
 from caliban_commands.errors import BadArguments, CommandError
 from caliban_common.event import HistoryReplaced, Warned
 from caliban_common.text import one_line, plural
@@ -25,6 +25,7 @@ REPEATS: Final = 3
 INTERVAL_S: Final = 15.0
 MAX_REPEATS: Final = 1000
 MAX_INTERVAL_S: Final = 86_400.0
+FLAG: Final = r"(?<!\S)--\S*[ \t]*"
 
 
 async def clear(context: SlashContext, arguments: str) -> CommandAnswer:
@@ -65,25 +66,12 @@ async def undo(context: SlashContext, arguments: str) -> CommandAnswer:
 async def cost(context: SlashContext, arguments: str) -> CommandAnswer:
     """What this run has cost so far, per model."""
     no_arguments("cost", arguments)
-    spent = context.costs.by_model()
-    rows = tuple(
-        (
-            model,
-            f"{usage.input_tokens:,}",
-            f"{usage.output_tokens:,}",
-            f"{usage.cache_read_tokens:,}",
-            "?" if usd is None else f"${usd:.4f}",
-        )
-        for model, usage, usd in spent
-    )
-    unknown = any(usd is None for _, _, usd in spent)
-    total = f"in all {'over ' if unknown else ''}${context.costs.total_usd():.4f}"
     agents = tuple(
         f"of that the agent {one_line(name, max_chars=60)}: {'?' if usd is None else f'${usd:.4f}'}"
         for name, _, usd in context.costs.by_agent()
     )
-    columns = ("Model", "Input", "Output", "From cache", "Cost")
-    return CommandAnswer(parts=(ShownTable(columns=columns, rows=rows, notes=(total, *agents)),))
+    costs = context.costs
+    return CommandAnswer(parts=(cost_table(costs.by_model(), costs.total_usd(), notes=agents),))
 
 
 async def copy(context: SlashContext, arguments: str) -> CommandAnswer:
@@ -103,23 +91,22 @@ async def copy(context: SlashContext, arguments: str) -> CommandAnswer:
 
 
 async def loop(context: SlashContext, arguments: str) -> CommandAnswer:
-    """Send a prompt again and again; how many turns each may take is bounded as ever."""
-    count, interval_s, words = REPEATS, INTERVAL_S, []
-    for word in arguments.split():
-        match = re.fullmatch(r"--(n|interval)=(.*)", word)
-        if match is None and not word.startswith("--"):
-            words.append(word)
-        elif match is None:
-            shown = one_line(word, max_chars=60)
-            raise BadArguments(f"/loop does not know {shown}", hint="/loop [--n=COUNT] [--interval=SECONDS]")
-        elif match[1] == "n":
-            count = int(_bounded("--n", match[2], 1, MAX_REPEATS))
+    """Send a prompt repeatedly; the usual limits hold for each."""
+    count, interval_s = REPEATS, INTERVAL_S
+    for flag in map(str.strip, re.findall(FLAG, arguments)):
+        name, _, value = flag.partition("=")
+        if name == "--n":
+            count = int(_bounded(name, value, 1, MAX_REPEATS, whole=True))
+        elif name == "--interval":
+            interval_s = _bounded(name, value, 0, MAX_INTERVAL_S)
         else:
-            interval_s = _bounded("--interval", match[2], 0, MAX_INTERVAL_S)
+            shown = one_line(flag, max_chars=60)
+            raise BadArguments(f"/loop does not know {shown}", hint="/loop [--n=COUNT] [--interval=SECONDS]")
+    prompt = re.sub(FLAG, "", arguments).strip()
     said = any(m.role == "user" and m.text and not m.tool_results for m in context.session.messages)
-    if not words and not said:
+    if not prompt and not said:
         raise CommandError("there is no prompt yet to be sent again", hint="/loop [prompt] says one")
-    effect = RepeatPrompt(count=count, interval_s=interval_s, text=" ".join(words))
+    effect = RepeatPrompt(count=count, interval_s=interval_s, text=prompt)
     return CommandAnswer.of(
         f"{plural(count, 'time')} more, {interval_s:g} s apart; an interrupt ends it", effect
     )
@@ -137,18 +124,17 @@ def has_said(session: Session) -> bool:
 
 
 def no_arguments(name: str, arguments: str) -> None:
-    """Raise `BadArguments` where something is said to a command that takes nothing."""
+    """Raise `BadArguments` where a command that takes no arguments was given some."""
     if arguments:
         raise BadArguments(f"/{name} takes no words, and got {one_line(arguments, max_chars=60)!r}")
 
 
-def _bounded(flag: str, text: str, least: float, most: float) -> float:
+def _bounded(flag: str, text: str, least: float, most: float, *, whole: bool = False) -> float:
     try:
         value = float(text) if len(text) < 20 else math.nan
     except ValueError:
         value = math.nan
-    whole = flag == "--interval" or value == value // 1
-    if not (least <= value <= most and whole):
+    if not least <= value <= most or (whole and not value.is_integer()):
         shown = one_line(text, max_chars=40)
         raise BadArguments(f"{flag} is a number from {least:g} to {most:,.0f}, not {shown!r}")
     return value

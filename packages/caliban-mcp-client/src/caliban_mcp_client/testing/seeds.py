@@ -17,7 +17,7 @@ from caliban_mcp_client.errors import ConnectError, McpError
 from caliban_mcp_client.handler import DecliningHandler, Elicitation, ElicitResult
 from caliban_mcp_client.parts import ClientParts
 from caliban_mcp_client.target import ServerOptions, StdioTarget
-from caliban_mcp_client.testing import rude
+from caliban_mcp_client.testing.rude import manners, offers, program
 from caliban_process import Runner
 
 _HANG_S: Final = 60.0
@@ -66,14 +66,21 @@ def play_of(seed: int) -> Play:
     """What a seed means: an era, some manners that can be borne, and half the time one that cannot."""
     pick = random.Random(seed)
     words = [pick.choice(("plain", "modern", "dual")), f"seed={seed}"]
-    words += pick.sample(sorted(rude.KIND), pick.randrange(4))
+    words += pick.sample(sorted(manners.KIND), pick.randrange(4))
     words += pick.sample(_ODD, pick.randrange(3))
-    faults = [*rude.UNKIND, *rude.DEADLY, "endless_cursor", "no_list", "unknown_version", "other_versions"]
+    faults = [
+        *manners.UNKIND,
+        *manners.DEADLY,
+        "endless_cursor",
+        "no_list",
+        "unknown_version",
+        "other_versions",
+    ]
     is_kind = pick.random() < 0.5
     if not is_kind:
         words.append(pick.choice(faults))
     if pick.random() < 0.25:
-        words.append(pick.choice(rude.LINGERING))
+        words.append(pick.choice(manners.LINGERING))
     for first, second in _APART:
         if first in words and second in words:
             words.remove(second)
@@ -110,7 +117,7 @@ async def _played(seed: int, play: Play, runner: Runner, faults: list[str]) -> l
         close_grace_s=0.1,
         max_message_bytes=2_000_000,
     )
-    target = StdioTarget(command=sys.executable, args=("-S", "-E", rude.__file__, play.words))
+    target = StdioTarget(command=sys.executable, args=("-S", "-E", program.__file__, play.words))
     async with McpClient(target, options, ClientParts(runner=runner, handler=_Yes())) as client:
         for _ in range(3):
             async with anyio.create_task_group() as group:
@@ -142,7 +149,7 @@ async def _listed(client: McpClient, play: Play, faults: list[str]) -> None:
         if play.is_kind:
             faults.append(f"no list: {error!r}")
         return
-    if play.is_kind and [tool.name for tool in tools][:4] != [tool["name"] for tool in rude.TOOLS]:
+    if play.is_kind and [tool.name for tool in tools][:4] != [tool["name"] for tool in offers.TOOLS]:
         faults.append(f"a wrong list of {len(tools)}")
 
 

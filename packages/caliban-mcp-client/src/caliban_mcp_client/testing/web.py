@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from caliban_mcp_client.testing.rude import CAPABILITIES, FORM, LISTS, MODERN, TOOLS
+from caliban_mcp_client.testing.rude.offers import CAPABILITIES, FORM, LISTS, MODERN, TOOLS
 
 Frame = dict[str, Any]
 _STREAM: Final = "text/event-stream"

@@ -13,6 +13,7 @@ import os
 from pathlib import Path
 
 from caliban_common.lazy import lazy_pattern
+from caliban_common.paths import expand_user
 from caliban_permissions.paths import real_path
 
 _SECTION = lazy_pattern(r"\[\s*([A-Za-z0-9.-]+)(?:\s+\"[^\"\n]*\")?\s*\]")
@@ -104,7 +105,10 @@ def _holds_others(own: Path) -> bool:
 
 
 def _hooked(hooks: Path) -> bool:
-    return (hooks / _HOOK).exists()
+    try:
+        return (hooks / _HOOK).exists()
+    except OSError:
+        return True  # what cannot be looked at may be there
 
 
 def _harmless_config(config: Path, top: Path) -> bool:
@@ -128,7 +132,10 @@ def _harmless_config(config: Path, top: Path) -> bool:
         name = key.group(1).lower()
         if section == "core" and name == "hookspath":
             hooks = stripped.partition("=")[2].strip().strip('"')
-            if not hooks or _hooked(top / Path(hooks).expanduser()):
+            is_of_another = hooks.startswith("~") and not hooks.startswith(
+                "~/"
+            )  # git knows whose home, we do not
+            if not hooks or is_of_another or _hooked(top / expand_user(hooks)):
                 return False
         elif not _known(section, name):
             return False

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from difflib import unified_diff
 from typing import TYPE_CHECKING, Final
 
+from caliban_common.hunks import TextHunk, text_hunks
 from caliban_tui.line import ScreenLine, plain
 from caliban_tui.question.asked import (
     SESSION_ONLY,
@@ -18,7 +18,7 @@ from caliban_tui.question.visible import visible
 if TYPE_CHECKING:
     from caliban_agent_core.ports import ApprovalRequest
 
-MAX_DIFF_LINES: Final = 5_000
+COMPARED_LINES: Final = 10_000
 YES: Final = "yes"
 KEEP_EDITS: Final = "edits"
 KEEP_PLANNING: Final = "plan"
@@ -66,12 +66,20 @@ def text_lines(text: str, style: str = "") -> tuple[ScreenLine, ...]:
 
 def change_lines(brief: CallBrief) -> tuple[ScreenLine, ...]:
     """The change of a file with three lines around each place, numbered by the file as it is."""
-    before = (brief.before or "").splitlines()
-    after = brief.after.splitlines()
-    if max(len(before), len(after)) > MAX_DIFF_LINES:
-        return text_lines(brief.text or brief.after)
-    if before == after:
-        return (plain("nothing changes", "dim"),)
-    styles = {"+": "added", "-": "removed", "@": "dim"}
-    lines = list(unified_diff(before, after, lineterm="", n=3))[2:]
-    return tuple(plain(visible(line, tab="    "), styles.get(line[:1], "")) for line in lines)
+    styles = {"+": "added", "-": "removed"}
+    lines: list[ScreenLine] = []
+    for hunk in text_hunks(brief.before or "", brief.after, compared_lines=COMPARED_LINES):
+        lines.append(plain(_heading(hunk), "dim"))
+        lines += (plain(visible(line, tab="    "), styles.get(line[:1], "")) for line in hunk.lines)
+    return tuple(lines) or (plain("nothing changes", "dim"),)
+
+
+def _heading(hunk: TextHunk) -> str:
+    """Where a hunk stands, as `diff -u` says it."""
+    old = _range(hunk.old_start, sum(line[:1] != "+" for line in hunk.lines))
+    new = _range(hunk.new_start, sum(line[:1] != "-" for line in hunk.lines))
+    return f"@@ -{old} +{new} @@"
+
+
+def _range(start: int, count: int) -> str:
+    return str(start) if count == 1 else f"{start if count else start - 1},{count}"

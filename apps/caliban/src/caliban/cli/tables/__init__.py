@@ -1,1 +1,1 @@
-"""The rows of the commands, each loaded when somebody looks at it."""
+"""The rows of the commands, each loaded when it is first used."""

@@ -7,19 +7,13 @@ from typing import Final
 from caliban.cli.flag import Flag, flag, switch, words
 from caliban.cli.groups import shared
 from caliban.cli.subcommand import Subcommand
+from caliban.cli.tables.rows import PLACE, WORKSPACE, verb_row
 
 WRITABLE: Final = ("user", "project", "local")
 """The scopes that `config` changes: an administrator's files are read, never written."""
 FILES: Final = ("managed", *WRITABLE)
 
-_WORKSPACE: Final = shared("--workspace", help="default: here")
-_PLACE: Final = (
-    _WORKSPACE,
-    shared("--settings"),
-    shared("--setting-sources"),
-    shared("--trust-project"),
-    shared("--bare", help="the administrator's only"),
-)
+_PLACE: Final = (*PLACE, shared("--bare", help="the administrator's only"))
 _PRINT: Final = (
     *_PLACE,
     switch("--json", help="one JSON object (default)"),
@@ -63,7 +57,7 @@ _CONFIG_VERBS: Final = (
             _KEY,
             flag("value", metavar="VALUE", help="TOML or JSON, or plain text where the setting takes text"),
             _scope(WRITABLE, "user", "whose file"),
-            _WORKSPACE,
+            WORKSPACE,
         ),
         usage="KEY VALUE [--scope SCOPE]",
         description="Set one setting; comments and all other lines of the file stay. What is no setting, or "
@@ -74,7 +68,7 @@ _CONFIG_VERBS: Final = (
         "config unset",
         "take one setting out of the file of a scope",
         "caliban.commands.config.change:unset_value",
-        flags=(_KEY, _scope(WRITABLE, "user", "whose file"), _WORKSPACE),
+        flags=(_KEY, _scope(WRITABLE, "user", "whose file"), WORKSPACE),
         usage="KEY [--scope SCOPE]",
         description="Take one setting out. Exit: 1 when it is not set there.",
         needs_words=True,
@@ -83,7 +77,7 @@ _CONFIG_VERBS: Final = (
         "config edit",
         "the file of a scope in your editor",
         "caliban.commands.config.edit:edit_settings",
-        flags=(_scope(WRITABLE, "user", "whose file"), _WORKSPACE),
+        flags=(_scope(WRITABLE, "user", "whose file"), WORKSPACE),
         usage="[--scope SCOPE]",
         description="Open a copy in VISUAL or EDITOR. It takes the file's place once it is right; what is "
         "not is kept beside it, and the file stays as it was (exit 78).",
@@ -95,7 +89,7 @@ _CONFIG_VERBS: Final = (
         flags=(
             switch("--dry-run", help="print what the one file would say, as JSON, and write nothing"),
             _scope(WRITABLE, "project", "whose files"),
-            _WORKSPACE,
+            WORKSPACE,
         ),
         usage="[--dry-run] [--scope SCOPE]",
         description="Move what permissions.toml, mcp.toml and hooks.toml say into settings.toml. The old "
@@ -105,7 +99,7 @@ _CONFIG_VERBS: Final = (
         "config path",
         "which files the settings stand in",
         "caliban.commands.config.list:list_paths",
-        flags=(_scope(FILES, None, "only this one"), _WORKSPACE),
+        flags=(_scope(FILES, None, "only this one"), WORKSPACE),
         usage="[--scope SCOPE]",
         description="Print the file of each scope, lowest first, and whether it is there.",
     ),
@@ -130,13 +124,7 @@ CONFIG: Final = Subcommand(
     "settings: what counts and why, and changing them",
     "caliban.commands.config.list:print_settings",
     flags=(
-        flag(
-            "verb",
-            metavar="VERB",
-            nargs="?",
-            choices=tuple(verb.name.partition(" ")[2] for verb in _CONFIG_VERBS),
-            help="one of those below (default: print)",
-        ),
+        verb_row(_CONFIG_VERBS, "print"),
         *_PRINT,
     ),
     usage="[VERB …]",
@@ -161,7 +149,7 @@ _SETTINGS_VERBS: Final = (
             ),
             _scope(FILES, "project", "where to write them"),
             switch("--dry-run", help="print what would be written, and write nothing"),
-            _WORKSPACE,
+            WORKSPACE,
         ),
         usage="--from PATH [--scope SCOPE] [--dry-run]",
         description="Carry settings over into the file of a scope. What is set there stays, lists are "
@@ -174,7 +162,7 @@ _SETTINGS_VERBS: Final = (
         "caliban.commands.config.scope:print_scope",
         flags=(
             flag("--scope", metavar="SCOPE", default="project", help=f"{', '.join(FILES)}; default: project"),
-            _WORKSPACE,
+            WORKSPACE,
         ),
         usage="[--scope SCOPE]",
         description="Print the settings of one scope before they are merged, as JSON and without secrets. "
@@ -187,7 +175,7 @@ SETTINGS: Final = Subcommand(
     "settings of one scope, and those of other harnesses",
     "caliban.commands.config.scope:print_scope",
     flags=(
-        flag("verb", metavar="VERB", choices=("import", "print"), help="one of those below"),
+        verb_row(_SETTINGS_VERBS),
         flag("--scope", metavar="SCOPE", default="project", help=f"{', '.join(FILES)}; default: project"),
     ),
     usage="VERB …",

@@ -7,18 +7,13 @@ from typing import Final
 from caliban.cli.flag import flag, positive, switch, words
 from caliban.cli.groups import shared
 from caliban.cli.subcommand import Subcommand
+from caliban.cli.tables.rows import JSON_LINES, JSON_OBJECT, PLACE, WORKSPACE
 
 SHELLS: Final = ("bash", "zsh", "fish")
 PURPOSES: Final = ("main_loop", "summarization", "fast_classifier", "sub_agent", "embedding", "other")
 VERBS: Final = ("list", "show", "path", "rm", "rebuild-index", "imports", "approve", "revoke")
 
-_PLACE: Final = (
-    shared("--workspace", help="default: here"),
-    shared("--settings"),
-    shared("--setting-sources"),
-    shared("--trust-project"),
-)
-_SCOPE: Final = (*_PLACE, shared("--bare", help="no settings of user or project"))
+_SCOPE: Final = (*PLACE, shared("--bare", help="no settings of user or project"))
 _PROVIDER: Final = flag("words", metavar="PROVIDER", nargs="*", help="default: the one a run would use")
 _MODEL: Final = (shared("--provider", help="default: the one a run would use"), shared("--model"))
 
@@ -31,7 +26,7 @@ MODELS: Final = Subcommand(
         *_SCOPE,
         *_MODEL,
         switch("--providers", help="list the providers that --provider takes instead"),
-        switch("--json", help="one JSON object a line"),
+        JSON_LINES,
     ),
     usage="[--provider NAME | --providers]",
     description="List the models that a provider offers. Prices are in US dollars per million tokens: ? "
@@ -82,7 +77,7 @@ DOCTOR: Final = Subcommand(
         switch("--deep", help="ask every provider for its models"),
         shared("--provider", help="default: the one a run would use"),
         shared("--model", help="must be on its provider's list, where it is asked"),
-        switch("--json", help="one JSON object"),
+        JSON_OBJECT,
     ),
     usage="[--deep]",
     description="Check what a run needs. Exit: 1 when a check fails.",
@@ -114,7 +109,7 @@ CONTEXT: Final = Subcommand(
         *_SCOPE,
         *_MODEL,
         *(shared(name) for name in ("--system", "--system-file", "--no-system", "--no-tools")),
-        switch("--json", help="one JSON object"),
+        JSON_OBJECT,
     ),
     description="Show the pieces of the first request with their sources and estimated tokens (four "
     "bytes make one): instructions, memory, tools, and what is left of the window. Nothing is sent, and "
@@ -148,7 +143,7 @@ INIT: Final = Subcommand(
     "a draft of CLAUDE.md, made from what lies in the project",
     "caliban.commands.init:init",
     flags=(
-        shared("--workspace", help="default: here"),
+        WORKSPACE,
         switch("--force", help="also where there is a CLAUDE.md, or an earlier draft to write over"),
         switch("--show", help="print it and write nothing"),
     ),
@@ -176,7 +171,7 @@ ROUTER: Final = Subcommand(
         switch("--effort-table", help="the knobs of every level"),
         shared("--config", help="in place of the caliban.toml that would be found"),
         *(shared(name) for name in ("--provider", "--model", "--fallback-model")),
-        *_PLACE,
+        *PLACE,
     ),
     usage="debug",
     description="Show which routes a request would take: + is a candidate, - is none, and why.",

@@ -7,20 +7,20 @@ from typing import Final
 from caliban.cli.flag import Flag, flag, switch, whole, words
 from caliban.cli.groups import shared
 from caliban.cli.subcommand import Subcommand
+from caliban.cli.tables.rows import JSON_LINES, JSON_OBJECT, WORKSPACE, verb_row
 
 SCOPES: Final = ("user", "project", "local", "managed")
 KINDS: Final = ("stdio", "http", "sse")
 SOURCES: Final = ("claude-code", "claude-desktop", "codex", "vscode")
 
 _PLACE: Final = (
-    shared("--workspace", help="default: here"),
+    WORKSPACE,
     shared("--settings"),
     shared("--setting-sources"),
     shared("--mcp-config"),
     shared("--strict-mcp-config"),
     shared("--trust-project"),
 )
-_JSON: Final = switch("--json", help="one JSON object a line")
 _NAME: Final = flag("name", metavar="NAME", help="as caliban mcp list has it")
 _SERVER: Final = flag("name", metavar="NAME", nargs="?", help="one server (default: all)")
 
@@ -33,7 +33,7 @@ _NEW: Final = (
     _scope(
         "user: yours, everywhere (default); project: .mcp.json, for everybody; local: yours, in this project"
     ),
-    shared("--workspace", help="default: here"),
+    WORKSPACE,
     switch("--replace", help="in place of a server of this name"),
 )
 _VERBS: Final = (
@@ -41,14 +41,14 @@ _VERBS: Final = (
         "mcp list",
         "every server that settings name, where it comes from, and whether a run would use it",
         "caliban.commands.mcp.list:list_servers",
-        flags=(*_PLACE, _JSON),
+        flags=(*_PLACE, JSON_LINES),
         description="List MCP servers. None is started: caliban mcp doctor does that.",
     ),
     Subcommand(
         "mcp get",
         "one server as it is written, and the tools that it had last",
         "caliban.commands.mcp.list:show_server",
-        flags=(_NAME, *_PLACE, switch("--json", help="one JSON object")),
+        flags=(_NAME, *_PLACE, JSON_OBJECT),
         usage="NAME",
         description="Show a server. Variables are shown by their names, never by what they hold.",
         needs_words=True,
@@ -111,7 +111,7 @@ _VERBS: Final = (
         flags=(
             _NAME,
             _scope("default: the only one that has it"),
-            shared("--workspace", help="default: here"),
+            WORKSPACE,
         ),
         usage="NAME",
         description="Take an MCP server out of the file that has it.",
@@ -124,7 +124,7 @@ _VERBS: Final = (
         flags=(
             _NAME,
             _scope("default: the only one that has it"),
-            shared("--workspace", help="default: here"),
+            WORKSPACE,
         ),
         usage="NAME",
         description="Let runs use a server that was disabled.",
@@ -137,7 +137,7 @@ _VERBS: Final = (
         flags=(
             _NAME,
             _scope("where to say so (default: where it is written; local disables one of a project for you)"),
-            shared("--workspace", help="default: here"),
+            WORKSPACE,
         ),
         usage="NAME",
         description="Let no run use a server; its entry stays.",
@@ -172,7 +172,7 @@ _VERBS: Final = (
                 help="the first 12 digits or more of the digest that was printed",
             ),
             switch("--forget", help="take the server's next list as its first"),
-            _JSON,
+            JSON_LINES,
         ),
         usage="[NAME]",
         description="Show tools that are new, or say something else than before, with the difference and "
@@ -183,7 +183,7 @@ _VERBS: Final = (
         "mcp doctor",
         "connect to servers, list what they have, and say in words what is wrong",
         "caliban.commands.mcp.doctor:doctor",
-        flags=(_SERVER, *_PLACE, _JSON),
+        flags=(_SERVER, *_PLACE, JSON_LINES),
         usage="[NAME]",
         description="Connect to each server that a run would use, side by side. Exit: 1 when one fails.",
     ),
@@ -223,15 +223,9 @@ MCP: Final = Subcommand(
     "MCP servers, whose tools a run has beside its own",
     "caliban.commands.mcp.list:list_servers",
     flags=(
-        flag(
-            "verb",
-            metavar="VERB",
-            nargs="?",
-            choices=tuple(verb.name.partition(" ")[2] for verb in _VERBS),
-            help="one of those below (default: list)",
-        ),
+        verb_row(_VERBS, "list"),
         *_PLACE,
-        _JSON,
+        JSON_LINES,
     ),
     usage="[VERB …]",
     description="MCP servers stand in settings under [mcp_servers.NAME], and in the .mcp.json of a project, "

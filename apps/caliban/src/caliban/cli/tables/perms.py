@@ -7,19 +7,13 @@ from typing import Final
 from caliban.cli.flag import Flag, flag, positive, switch, words
 from caliban.cli.groups import shared
 from caliban.cli.subcommand import Subcommand
+from caliban.cli.tables.rows import JSON_LINES, JSON_OBJECT, PLACE, WORKSPACE, verb_row
 
 CALL_EXAMPLE: Final = '{"command": "git status"}'
 SCOPES: Final = ("managed", "user", "project", "local", "cli")
 ACTIONS: Final = ("allow", "ask", "deny")
 FORMATS: Final = ("toml", "json")
 
-_PLACE: Final = (
-    shared("--workspace", help="default: here"),
-    shared("--settings"),
-    shared("--setting-sources"),
-    shared("--trust-project"),
-)
-_WORKSPACE: Final = shared("--workspace", help="default: here")
 _RULES: Final = tuple(
     shared(name)
     for name in (
@@ -40,7 +34,7 @@ _CALL: Final = (
 
 
 def _scope(default: str | None, what: str) -> Flag:
-    """The scope that a verb is about; a word that is none is told by the verb itself."""
+    """The scope that a verb works on; the verb itself refuses an unknown one."""
     said = f"; default: {default}" if default else ""
     return flag(
         "--scope", metavar="SCOPE", default=default, among=SCOPES, help=f"{what}: {', '.join(SCOPES)}{said}"
@@ -55,8 +49,8 @@ _VERBS: Final = (
         flags=(
             switch("--effective", help="what counts in a run, in the order of evaluation, defaults included"),
             _scope(None, "only the rules of one scope"),
-            switch("--json", help="one JSON object a line"),
-            *_PLACE,
+            JSON_LINES,
+            *PLACE,
             *(row for row in _RULES if row.names[0] in ("--allow", "--deny", "--ask")),
         ),
         usage="[--effective] [--scope SCOPE]",
@@ -73,7 +67,7 @@ _VERBS: Final = (
                 help="such as Bash, or a .toml file of calls",
             ),
             flag("input", metavar="JSON", nargs="?", help=f"such as {CALL_EXAMPLE}"),
-            *_PLACE,
+            *PLACE,
             *_RULES,
         ),
         usage="TOOL [JSON] | FILE",
@@ -85,7 +79,7 @@ _VERBS: Final = (
         "perms explain",
         "the same, with every rule that matched and why one won",
         "caliban.commands.perms.verdict:explain",
-        flags=(*_CALL, switch("--json", help="one JSON object"), *_PLACE, *_RULES),
+        flags=(*_CALL, JSON_OBJECT, *PLACE, *_RULES),
         usage="TOOL [JSON]",
         description="Say what the permission rules decide about a call, and why: leaf by leaf, with what "
         "cannot be read off it, every rule that matched, the mode and the guards. Exit: 0 allow, 1 deny, "
@@ -102,7 +96,7 @@ _VERBS: Final = (
             flag("--comment", metavar="TEXT", help="for people"),
             flag("--reason", metavar="TEXT", help="told to the model when the rule denies"),
             flag("--expires-at", metavar="WHEN", help="an allow ends then, such as 2027-01-01T00:00:00Z"),
-            _WORKSPACE,
+            WORKSPACE,
         ),
         usage="PATTERN allow|ask|deny",
         description="Write a rule behind the others of its scope. One that matches nothing, or never counts, "
@@ -116,7 +110,7 @@ _VERBS: Final = (
             flag("--pattern", metavar="PATTERN", help="the rules with exactly this pattern"),
             flag("--index", metavar="N", type=positive, help="the rule of this number in list --scope SCOPE"),
             _scope("project", "where it is"),
-            _WORKSPACE,
+            WORKSPACE,
         ),
         usage="--pattern PATTERN | --index N",
         description="Take a rule out of its file. Exit: 1 when there is none.",
@@ -135,7 +129,7 @@ _VERBS: Final = (
             ),
             switch("--dry-run", help="write nothing"),
             _scope("user", "where to write them"),
-            _WORKSPACE,
+            WORKSPACE,
         ),
         usage="--from FILE [--dry-run]",
         description="Write the rules of another file behind those of a scope. Each that has no equal is "
@@ -154,7 +148,7 @@ _VERBS: Final = (
                 among=FORMATS,
                 help="toml or json; default: toml",
             ),
-            _WORKSPACE,
+            WORKSPACE,
         ),
         usage="[--scope SCOPE] [--format toml|json]",
         description="Print the rules of a scope in order. Exit: 2 for another format.",
@@ -163,7 +157,7 @@ _VERBS: Final = (
         "perms lint",
         "what is wrong with the rules",
         "caliban.commands.perms.rules:lint_rules",
-        flags=(_scope(None, "only the rules of one scope"), _WORKSPACE),
+        flags=(_scope(None, "only the rules of one scope"), WORKSPACE),
         usage="[--scope SCOPE]",
         description="Find rules that are invalid, match nothing, are there twice, never count or allow any "
         "program. Exit: 0 without a finding, else 1.",
@@ -192,14 +186,7 @@ PERMS: Final = Subcommand(
     "perms",
     "permission rules: what they say to a call, changing them, what was decided",
     "caliban.commands.perms.verdict:perms",
-    flags=(
-        flag(
-            "verb",
-            metavar="VERB",
-            choices=tuple(verb.name.partition(" ")[2] for verb in _VERBS),
-            help="one of those below",
-        ),
-    ),
+    flags=(verb_row(_VERBS),),
     usage="VERB …",
     description="Permission rules: what they say to a call, and changing them.",
     needs_words=True,

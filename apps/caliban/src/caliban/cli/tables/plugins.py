@@ -5,19 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from caliban.cli.flag import flag, switch, words
-from caliban.cli.groups import shared
 from caliban.cli.subcommand import Subcommand
+from caliban.cli.tables.rows import JSON_LINES, PLACE, verb_row
 
 SCOPES: Final = ("user", "project", "local")
 ACTIONS: Final = ("add", "remove", "list", "update")
 
-_PLACE: Final = (
-    shared("--workspace", help="default: here"),
-    shared("--settings"),
-    shared("--setting-sources"),
-    shared("--trust-project"),
-)
-_JSON: Final = switch("--json", help="one JSON object a line")
 _YES: Final = switch("--yes", help="do not ask: what is shown is agreed to")
 _NAME: Final = flag("name", metavar="NAME", help="as the list has it")
 _SCOPE: Final = flag(
@@ -31,14 +24,14 @@ _VERBS: Final = (
         "plugin list",
         "every plugin, where it is from, and whether it counts",
         "caliban.commands.plugins.kept:list_plugins",
-        flags=(*_PLACE, _JSON),
+        flags=(*PLACE, JSON_LINES),
         description="List the plugins that you installed, those of this project, and the administrator's.",
     ),
     Subcommand(
         "plugin info",
         "one plugin: its manifest, its parts, and what of it does nothing here",
         "caliban.commands.plugins.kept:show_plugin",
-        flags=(_NAME, *_PLACE),
+        flags=(_NAME, *PLACE),
         usage="NAME",
         description="Show a plugin as one JSON object. Exit: 1 when there is none.",
         needs_words=True,
@@ -57,7 +50,7 @@ _VERBS: Final = (
             flag("--path", type=words, metavar="PATH", help="the folder of the plugin within that"),
             _YES,
             _SCOPE,
-            *_PLACE,
+            *PLACE,
         ),
         usage="NAME@MARKETPLACE | --dir DIR | --git URL | --archive FILE",
         description="Fetch a plugin, show everything in it that runs, steers or is read, and ask. Nothing of "
@@ -68,7 +61,7 @@ _VERBS: Final = (
         "plugin update",
         "a newer version of one plugin, or of all, with what is different in it",
         "caliban.commands.plugins.install:update",
-        flags=(flag("name", metavar="NAME", nargs="?", help="default: all of them"), _YES, *_PLACE),
+        flags=(flag("name", metavar="NAME", nargs="?", help="default: all of them"), _YES, *PLACE),
         usage="[NAME]",
         description="Fetch plugins again from where they came, show what is different, and ask. The version "
         "before is kept: caliban plugin rollback. Exit: 1 when something was not updated.",
@@ -95,7 +88,7 @@ _VERBS: Final = (
         "plugin enable",
         "let a plugin count; one of a project is shown first",
         "caliban.commands.plugins.switch:enable",
-        flags=(_NAME, _YES, _SCOPE, *_PLACE),
+        flags=(_NAME, _YES, _SCOPE, *PLACE),
         usage="NAME",
         description="Let an installed plugin count, or agree to one that lies in .caliban/plugins of a "
         "project. Exit: 1 when there is none.",
@@ -105,7 +98,7 @@ _VERBS: Final = (
         "plugin disable",
         "keep a plugin, and do without it",
         "caliban.commands.plugins.switch:disable",
-        flags=(_NAME, _SCOPE, *_PLACE),
+        flags=(_NAME, _SCOPE, *PLACE),
         usage="NAME",
         description="Do without a plugin until it is enabled. Exit: 1 when there is none.",
         needs_words=True,
@@ -114,7 +107,7 @@ _VERBS: Final = (
         "plugin validate",
         "whether a folder is a plugin, or a marketplace, and what is wrong with it",
         "caliban.commands.plugins.kept:validate",
-        flags=(flag("directory", metavar="DIR", nargs="?", help="default: here"), _JSON),
+        flags=(flag("directory", metavar="DIR", nargs="?", help="default: here"), JSON_LINES),
         usage="[DIR]",
         description="Read a plugin or a marketplace as an installation would. Exit: 1 when it is refused, or "
         "a part of it is.",
@@ -143,8 +136,8 @@ _VERBS: Final = (
             flag(
                 "place", metavar="PLACE", nargs="?", help="a folder, a repository or an address; else a name"
             ),
-            _JSON,
-            *_PLACE,
+            JSON_LINES,
+            *PLACE,
         ),
         usage="add PLACE | remove NAME | list [NAME] | update [NAME]",
         description="Look after marketplaces: marketplace.json in a folder or a git repository, or an index "
@@ -157,15 +150,9 @@ PLUGIN: Final = Subcommand(
     "plugins: what was installed, and from where",
     "caliban.commands.plugins.kept:list_plugins",
     flags=(
-        flag(
-            "verb",
-            metavar="VERB",
-            nargs="?",
-            choices=tuple(verb.name.partition(" ")[2] for verb in _VERBS),
-            help="one of those below (default: list)",
-        ),
-        *_PLACE,
-        _JSON,
+        verb_row(_VERBS, "list"),
+        *PLACE,
+        JSON_LINES,
     ),
     usage="[VERB …]",
     description="Plugins bring skills, commands, agents, output styles, hooks and MCP servers under names "

@@ -7,6 +7,7 @@ from typing import Final
 from caliban.cli.flag import flag, positive, switch, words
 from caliban.cli.groups import shared
 from caliban.cli.subcommand import Subcommand
+from caliban.cli.tables.rows import PLACE
 
 REWIND: Final = Subcommand(
     "rewind",
@@ -36,10 +37,7 @@ REWIND: Final = Subcommand(
         shared("--sessions-dir"),
         shared("--provider", help="with --summarize (default: the session's)"),
         shared("--model", help="with --summarize (default: the session's)"),
-        shared("--workspace", help="default: here"),
-        shared("--settings"),
-        shared("--setting-sources"),
-        shared("--trust-project"),
+        *PLACE,
         shared("--bare", help="no settings of user or project"),
     ),
     usage="[SESSION] [--list | --to N]",

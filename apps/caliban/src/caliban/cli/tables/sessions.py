@@ -7,17 +7,11 @@ from typing import Final
 from caliban.cli.flag import flag, positive, switch, words
 from caliban.cli.groups import shared
 from caliban.cli.subcommand import Subcommand
+from caliban.cli.tables.rows import JSON_LINES, PLACE, verb_row
 
 EXPORT_FORMATS: Final = ("md", "json", "html")
 
 _DIRECTORY: Final = shared("--sessions-dir")
-_WORKSPACE: Final = shared("--workspace", help="default: here")
-_SETTINGS: Final = (
-    _WORKSPACE,
-    shared("--settings"),
-    shared("--setting-sources"),
-    shared("--trust-project"),
-)
 _NAME: Final = flag("name", metavar="NAME", type=words, help="as list shows it")
 _YES: Final = switch("--yes", help="do not ask")
 
@@ -33,9 +27,9 @@ _VERBS: Final = (
             flag("--label", type=words, metavar="LABEL", help="only those with this label"),
             switch("--tree", help="forks below what they were forked from"),
             flag("--limit", type=positive, metavar="N", help="only the N used last"),
-            switch("--json", help="one JSON object a line"),
+            JSON_LINES,
             _DIRECTORY,
-            *_SETTINGS,
+            *PLACE,
         ),
         usage="[TEXT] [--all] [--search WORDS] [--tree]",
         description="List sessions: when each was used last, its name, prompts, cost at list prices (? is "
@@ -49,7 +43,7 @@ _VERBS: Final = (
             _NAME,
             switch("--json", help="what is known of it as one JSON object, as list gives it"),
             _DIRECTORY,
-            *_SETTINGS,
+            *PLACE,
         ),
         usage="NAME",
         description="Show a session: its facts, and its prompts and answers in short.",
@@ -115,7 +109,7 @@ _VERBS: Final = (
             switch("--dry-run", help="remove nothing"),
             _YES,
             _DIRECTORY,
-            *_SETTINGS,
+            *PLACE,
         ),
         usage="[--days N] [--dry-run]",
         description="Remove the sessions of every directory that were not used for N days. Asks first; "
@@ -136,7 +130,7 @@ _VERBS: Final = (
             flag("--output", type=words, metavar="FILE", help="where to write it; default: standard output"),
             switch("--force", help="write over a file that is there"),
             _DIRECTORY,
-            *_SETTINGS,
+            *PLACE,
         ),
         usage="NAME [--format md|json|html] [--output FILE]",
         description="Write down a whole session, what was summarised too. Keys that the environment or "
@@ -165,7 +159,7 @@ _VERBS: Final = (
             switch("--all", dest="everywhere", help="without a NAME: those of every directory"),
             flag("--to", metavar="DIR", type=words, help="default: CLAUDE_CONFIG_DIR, else ~/.claude"),
             _DIRECTORY,
-            *_SETTINGS,
+            *PLACE,
         ),
         usage="[NAME …] [--to DIR]",
         description="Write sessions into the directory of another product, without secrets, as they are now: "
@@ -191,14 +185,7 @@ SESSIONS: Final = Subcommand(
     "sessions",
     "saved conversations: list, search, show, export, remove",
     "caliban.commands.sessions.list:sessions",
-    flags=(
-        flag(
-            "verb",
-            metavar="VERB",
-            choices=tuple(verb.name.partition(" ")[2] for verb in _VERBS),
-            help="one of those below",
-        ),
-    ),
+    flags=(verb_row(_VERBS),),
     usage="VERB …",
     description="Saved conversations; caliban -r NAME goes on with one.",
     needs_words=True,

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from caliban.cli.flag import Flag, flag, switch
+from caliban.cli.flag import flag
 from caliban.cli.groups import shared
 from caliban.cli.subcommand import Subcommand
+from caliban.cli.tables.rows import JSON_LINES, PLACE, verb_row
 
-_PLACE: Final = (
-    shared("--workspace", help="default: here"),
-    shared("--settings"),
-    shared("--setting-sources"),
-    shared("--trust-project"),
-    shared("--bare", help="only those that come along"),
-)
-_JSON: Final = switch("--json", help="one JSON object a line")
+_PLACE: Final = (*PLACE, shared("--bare", help="only those that come along"))
 _NAME: Final = flag("name", metavar="NAME", help="as the list has it")
-
-
-def _verb(names: tuple[str, ...]) -> Flag:
-    return flag("verb", metavar="VERB", nargs="?", choices=names, help="one of those below (default: list)")
 
 
 _SKILL_VERBS: Final = (
@@ -28,7 +18,7 @@ _SKILL_VERBS: Final = (
         "skills list",
         "every skill and command file, whose it is, and what is wrong with others",
         "caliban.commands.skills:list_skills",
-        flags=(*_PLACE, _JSON),
+        flags=(*_PLACE, JSON_LINES),
         description="List skills, which the model loads, and command files, which a prompt calls by /NAME. "
         "Those of a project count where it is trusted.",
     ),
@@ -48,7 +38,7 @@ SKILLS: Final = Subcommand(
     "skills",
     "skills that the model may load, and command files",
     "caliban.commands.skills:list_skills",
-    flags=(_verb(("list", "show")), *_PLACE, _JSON),
+    flags=(verb_row(_SKILL_VERBS, "list"), *_PLACE, JSON_LINES),
     usage="[VERB …]",
     description="Skills are folders NAME/SKILL.md in .caliban/skills, .agents/skills and .claude/skills of a "
     "project and of your home; command files are NAME.md in .caliban/commands and .claude/commands.",
@@ -60,7 +50,7 @@ _STYLE_VERBS: Final = (
         "styles list",
         "every output style, whose it is, and which one a run takes",
         "caliban.commands.styles:list_styles",
-        flags=(*_PLACE, _JSON),
+        flags=(*_PLACE, JSON_LINES),
         description="List output styles; * marks the one that a run would take.",
     ),
     Subcommand(
@@ -78,7 +68,7 @@ STYLES: Final = Subcommand(
     "styles",
     "output styles, and which one a run takes",
     "caliban.commands.styles:list_styles",
-    flags=(_verb(("list", "show")), *_PLACE, _JSON),
+    flags=(verb_row(_STYLE_VERBS, "list"), *_PLACE, JSON_LINES),
     usage="[VERB …]",
     description="Output styles are files NAME.md in .caliban/output-styles and .claude/output-styles; the "
     "setting output_style, or CALIBAN_OUTPUT_STYLE, names the one that is taken.",

@@ -6,19 +6,19 @@ from typing import Final
 
 from caliban.cli.flag import flag, switch
 from caliban.cli.subcommand import Subcommand
+from caliban.cli.tables.rows import JSON_LINES, JSON_OBJECT, verb_row
 
 MIN_DIGITS: Final = 12
-"""So many digits of a digest say which one is meant."""
+"""How many digits of a digest identify it."""
 
 _DIR: Final = flag("directory", metavar="DIR", nargs="?", help="the project (default: here)")
-_JSON: Final = switch("--json", help="one JSON object a line")
 
 _VERBS: Final = (
     Subcommand(
         "trust list",
         "the projects that are trusted, since when, and whether they are still as they were",
         "caliban.commands.trust:list_trusted",
-        flags=(_JSON,),
+        flags=(JSON_LINES,),
         description="List the projects that you trust. Each is current, changed (nothing of it counts until "
         "you trust it again), gone, or unreadable.",
     ),
@@ -26,7 +26,7 @@ _VERBS: Final = (
         "trust show",
         "what a project supplies that counts with trust only, and the digest of all of it",
         "caliban.commands.trust:show",
-        flags=(_DIR, switch("--json", help="one JSON object")),
+        flags=(_DIR, JSON_OBJECT),
         usage="[DIR]",
         description="Show everything in a project that grants, steers or names programs, and its digest. "
         "Nothing is run, asked or written.",
@@ -63,14 +63,8 @@ TRUST: Final = Subcommand(
     "what repositories supply, and your consent to exactly that",
     "caliban.commands.trust:list_trusted",
     flags=(
-        flag(
-            "verb",
-            metavar="VERB",
-            nargs="?",
-            choices=tuple(verb.name.partition(" ")[2] for verb in _VERBS),
-            help="one of those below (default: list)",
-        ),
-        _JSON,
+        verb_row(_VERBS, "list"),
+        JSON_LINES,
     ),
     usage="[VERB …]",
     description="Trust in projects. What a repository supplies that grants, steers or names programs does "

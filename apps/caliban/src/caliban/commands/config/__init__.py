@@ -1,1 +1,1 @@
-"""`caliban config` and `caliban settings`: what is set, and files of settings changed."""
+"""`caliban config` and `caliban settings`: show settings, and change their files."""

@@ -12,9 +12,8 @@ from caliban.compose.project import ALLOWED, open_project
 from caliban.compose.settings import scope_file, unbuilt_words, with_flags
 from caliban.compose.workspace import build_workspace
 from caliban.errors import CommandRefused, ConfigError, UsageError
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_text
 from caliban_common.near import did_you_mean
-from caliban_common.text import clean
 from caliban_settings import SettingsError
 from caliban_settings.edit.address import KeyAddress, find_key
 from caliban_settings.edit.file import SettingsFile
@@ -30,7 +29,7 @@ def set_value(invocation: Invocation) -> int:
     address, file = _asked(scope, values["key"], invocation.options)
     write_setting(address, file, values["value"])
     _tell(invocation.options, address, file.scope)
-    return write_out(clean(f"{file.path}: {address.name} is set\n").encode())
+    return print_text(f"{file.path}: {address.name} is set\n")
 
 
 def write_setting(address: KeyAddress, file: SettingsFile, text: str) -> None:
@@ -40,7 +39,7 @@ def write_setting(address: KeyAddress, file: SettingsFile, text: str) -> None:
     except SettingsNotWritten as error:
         raise UsageError(error.message, hint=error.hint) from error
     _refuse(address, file.scope, value)
-    _rewrite(file, lambda whole: with_value(whole, address, value))
+    rewrite_settings(file, lambda whole: with_value(whole, address, value))
 
 
 def unset_value(invocation: Invocation) -> int:
@@ -48,12 +47,12 @@ def unset_value(invocation: Invocation) -> int:
     scope = chosen_scope(invocation.values["scope"])
     address, file = _asked(scope, invocation.values["key"], invocation.options)
     drop_setting(address, file)
-    return write_out(clean(f"{file.path}: {address.name} is no longer set\n").encode())
+    return print_text(f"{file.path}: {address.name} is no longer set\n")
 
 
 def drop_setting(address: KeyAddress, file: SettingsFile) -> None:
     """Take one setting out of a file. Raises `CommandRefused`, `ConfigError`."""
-    _rewrite(file, lambda text: without_value(text, address))
+    rewrite_settings(file, lambda text: without_value(text, address))
 
 
 def chosen_scope(word: str, scopes: tuple[str, ...] = WRITABLE) -> Scope:
@@ -83,7 +82,7 @@ def setting_address(key: str) -> KeyAddress:
 
 
 def _refuse(address: KeyAddress, scope: Scope, value: Any) -> None:
-    """Refuse what would be written in vain."""
+    """Refuse a setting that would have no effect in this scope."""
     key = address.key
     if key is None:
         return
@@ -98,8 +97,8 @@ def _refuse(address: KeyAddress, scope: Scope, value: Any) -> None:
         )
 
 
-def _rewrite(file: SettingsFile, change: Callable[[str], str]) -> None:
-    """Change the file where the whole of it is then right. Raises `CommandRefused`, `ConfigError`."""
+def rewrite_settings(file: SettingsFile, change: Callable[[str], str]) -> None:
+    """Change the file, unless the result would be invalid. Raises `CommandRefused`, `ConfigError`."""
     other = file.path.with_suffix(".json")
     if other.exists() and not file.path.exists():
         raise CommandRefused(
@@ -122,11 +121,11 @@ def _rewrite(file: SettingsFile, change: Callable[[str], str]) -> None:
 
 def _tell(options: Options, address: KeyAddress, scope: Scope) -> None:
     for words in effects_of(options, address, scope):
-        complain(clean(f"caliban: {words}\n"))
+        complain(f"caliban: {words}\n")
 
 
 def effects_of(options: Options, address: KeyAddress, scope: Scope) -> Iterator[str]:
-    """Where what was written does not count, or not yet."""
+    """Why a setting that was just written has no effect, or not yet."""
     workspace = build_workspace(options.workspace.workspace)
     try:
         settings = open_project(options.settings, workspace).settings

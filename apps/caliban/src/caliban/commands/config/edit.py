@@ -1,27 +1,28 @@
-"""`caliban config edit`: a copy of a scope's file in an editor; only what is right takes its place."""
+"""`caliban config edit`: edit a copy of a scope's file, which replaces the file once it is valid."""
 
 from __future__ import annotations
 
 import os
 import shlex
-import sys
 import tempfile
 from pathlib import Path
 
 from caliban.cli.invocation import Invocation
+from caliban.commands.asked import can_answer, says_yes
 from caliban.commands.config.change import chosen_scope
 from caliban.compose.settings import scope_file
 from caliban.compose.workspace import build_workspace
-from caliban.errors import CommandRefused, ConfigError
-from caliban.stdio import complain, write_out
+from caliban.early_signals import EarlySignals
+from caliban.errors import CommandCancelled, CommandRefused, ConfigError
+from caliban.stdio import complain, print_text
 from caliban_common.errors import CalibanError
-from caliban_common.files import write_atomic
-from caliban_common.text import clean
+from caliban_common.files import ensure_private_dir, read_regular, write_atomic
 from caliban_process.foreground import run_in_foreground
 from caliban_settings import SettingsError
 from caliban_settings.edit.file import SettingsFile
 from caliban_settings.edit.values import check_text
 from caliban_settings.errors import SettingsNotWritten
+from caliban_settings.parse import MAX_BYTES
 
 EDITORS = ("VISUAL", "EDITOR")
 DEFAULT_EDITOR = "vi"
@@ -29,7 +30,7 @@ REJECTED = ".rejected"
 
 
 def edit_settings(invocation: Invocation) -> int:
-    """Let a person change a file; what is no settings file is kept beside it, and never takes its place."""
+    """Let a person edit a file; an invalid result is kept beside it and never replaces it."""
     scope = chosen_scope(invocation.values["scope"])
     file = scope_file(scope, build_workspace(invocation.options.workspace.workspace))
     before = file.read().decode("utf-8", "replace") if file.path.exists() else ""
@@ -38,16 +39,24 @@ def edit_settings(invocation: Invocation) -> int:
         write_atomic(copy, before.encode(), mode=0o600)
         while True:
             _run_editor(copy)
-            after = copy.read_text(encoding="utf-8", errors="replace")
+            after = _edited(copy)
             if after == before:
-                return write_out(clean(f"{file.path}: nothing was changed\n").encode())
+                return print_text(f"{file.path}: nothing was changed\n")
             problem = _problem(after, file)
             if problem is None:
                 break
-            complain(clean(f"caliban: {problem.message}\n"))
-            if not _again():
+            complain(f"caliban: {problem.message}\n")
+            if not _again(invocation.signals):
                 raise _kept(file, after) from problem
     return _put(file, before, after)
+
+
+def _edited(copy: Path) -> str:
+    """What the editor has left behind. Raises `CommandRefused` where that is no file."""
+    try:
+        return read_regular(copy, max_bytes=MAX_BYTES).decode("utf-8", "replace")
+    except CalibanError as error:
+        raise CommandRefused(f"nothing is changed: the editor left no text: {error.message}") from error
 
 
 def _put(file: SettingsFile, before: str, after: str) -> int:
@@ -62,8 +71,8 @@ def _put(file: SettingsFile, before: str, after: str) -> int:
         side = _aside(file, after)
         raise CommandRefused(error.message, hint=f"your text is kept in {side}") from error
     for words in check_text(after, file.scope, file.path):
-        complain(clean(f"caliban: {words}\n"))
-    return write_out(clean(f"{file.path}: is written\n").encode())
+        complain(f"caliban: {words}\n")
+    return print_text(f"{file.path}: is written\n")
 
 
 def _problem(text: str, file: SettingsFile) -> SettingsError | None:
@@ -74,12 +83,12 @@ def _problem(text: str, file: SettingsFile) -> SettingsError | None:
     return None
 
 
-def _again() -> bool:
-    """Whether a person at a terminal wants to mend it at once."""
-    if not (sys.stdin is not None and sys.stdin.isatty()):
+def _again(signals: EarlySignals) -> bool:
+    """Whether the person wants to edit it again; a signal counts as no, so that the text is kept."""
+    try:
+        return can_answer() and says_yes("caliban: edit it again?", signals, default=True)
+    except CommandCancelled:
         return False
-    complain("caliban: edit it again? [Y/n] ")
-    return sys.stdin.readline().strip().lower() in ("", "y", "yes")
 
 
 def _kept(file: SettingsFile, text: str) -> ConfigError:
@@ -93,6 +102,7 @@ def _kept(file: SettingsFile, text: str) -> ConfigError:
 def _aside(file: SettingsFile, text: str) -> Path:
     side = file.path.with_name(file.path.name + REJECTED)
     try:
+        ensure_private_dir(side.parent)
         write_atomic(side, text.encode(), mode=0o600)
     except CalibanError:
         side = Path(tempfile.mkdtemp(prefix="caliban-")) / side.name

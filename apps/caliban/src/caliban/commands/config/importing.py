@@ -13,12 +13,12 @@ from caliban.compose.settings import scope_file
 from caliban.compose.shown import shown_text
 from caliban.compose.workspace import build_workspace
 from caliban.errors import CommandRefused, ConfigError, MissingError
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_text
 from caliban_common.errors import FileFailed, NotRegularFile, TooLarge
 from caliban_common.files import read_regular
 from caliban_common.paths import expand_user
 from caliban_common.terminal import visible
-from caliban_common.text import clean, one_line, plural
+from caliban_common.text import one_line, plural
 from caliban_hooks import BadHook, read_hooks
 from caliban_permissions.errors import ImportRefused
 from caliban_permissions.importers import BUCKETS, import_table
@@ -64,22 +64,22 @@ def import_settings(invocation: Invocation) -> int:
     for where, words in remarks:
         line = line_of(text, where, toml=toml)
         place = str(path) if line is None else f"{path}:{line}"
-        complain(clean(f"caliban: not carried over: {place}: {one_line(words, max_chars=400)}\n"))
+        complain(f"caliban: not carried over: {place}: {one_line(words, max_chars=400)}\n")
     if not carried:
-        complain(clean(f"caliban: {path} says nothing that could be carried over\n"))
+        complain(f"caliban: {path} says nothing that could be carried over\n")
         return NOTHING
     if values["dry_run"]:
-        complain(clean(f"caliban: nothing is written; {target.path} would be:\n"))
-        return write_out(clean(shown_text(changed.encode())).encode())
+        complain(f"caliban: nothing is written; {target.path} would be:\n")
+        return print_text(shown_text(changed.encode()))
     said = f"{target.path}: {plural(count, 'setting')} of {NAMES[harness]} written\n"
-    return write_out(clean(visible(said)).encode())
+    return print_text(visible(said))
 
 
 def _applied(target: SettingsFile, change: Any, *, dry: bool) -> str:
     """The text of the file after `change`, which is written unless `dry`."""
     try:
         if dry:
-            before = target.read().decode() if target.path.exists() else ""
+            before = target.read().decode("utf-8", "replace") if target.path.exists() else ""
             return str(change(before))
         target.rewrite(change)
         return ""
@@ -124,7 +124,7 @@ def _rules(data: Mapping[str, Any]) -> tuple[tuple[Carried, ...], tuple[str, ...
 def _checked(
     items: tuple[Carried, ...], target: SettingsFile, name: str
 ) -> tuple[tuple[Carried, ...], tuple[NotCarried, ...]]:
-    """`items` without the hooks that could not run, and without rules that would not count there."""
+    """`items` without hooks that could not run and rules that would not count in that scope."""
     kept: list[Carried] = []
     left_out: list[NotCarried] = []
     ruled = target.scope != "local" and (target.path.parent / OWN_FILE).exists()

@@ -13,10 +13,9 @@ from caliban.compose.settings import scope_file, unbuilt_words, with_flags
 from caliban.compose.shown import shown_value
 from caliban.compose.workspace import build_workspace
 from caliban.errors import MissingError
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_text, write_out
 from caliban_common.codec import dumps
 from caliban_common.terminal import visible
-from caliban_common.text import clean
 from caliban_settings import SCHEMA, Key, json_schema
 from caliban_settings.edit.address import find_key, quoted_path
 from caliban_settings.errors import NoSuchSetting
@@ -36,7 +35,7 @@ def print_settings(invocation: Invocation) -> int:
             "".join(setting_line(project, path, leaf) for path, leaf in leaves.items())
             or "(nothing is set)\n"
         )
-        return write_out(clean(visible(text)).encode())
+        return print_text(visible(text))
     document = {
         "settings": shown_value((), project.settings.merged),
         "_sources": project.settings.scopes(),
@@ -44,7 +43,7 @@ def print_settings(invocation: Invocation) -> int:
         "_restart_required": [quoted_path(path) for path, leaf in leaves.items() if _restarts(leaf)],
         "_no_effect": list(_no_effect(project)),
     }
-    return write_out(clean(json.dumps(document, ensure_ascii=False, indent=2) + "\n").encode())
+    return print_text(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
 
 
 def get_setting(invocation: Invocation) -> int:
@@ -59,10 +58,10 @@ def get_setting(invocation: Invocation) -> int:
         value = value.get(name) if isinstance(value, Mapping) else None
     if value is None and not own:
         default = f"; its default is {json.dumps(address.key.default)}" if _has_default(address.key) else ""
-        complain(clean(f"caliban: {address.name} is not set{default}\n"))
+        complain(f"caliban: {address.name} is not set{default}\n")
         for item in _no_effect(project):
             if item["key"] == address.name:
-                complain(clean(f"caliban: {item['scope']} sets it: {item['why']}\n"))
+                complain(f"caliban: {item['scope']} sets it: {item['why']}\n")
         return UNSET
     shown = shown_value(address.path, value)
     if invocation.values["json"]:
@@ -72,7 +71,7 @@ def get_setting(invocation: Invocation) -> int:
             dumps({"key": address.name, "value": shown, "origins": rows, "restart_required": restarts})
             + b"\n"
         )
-    return write_out(clean(json.dumps(shown, ensure_ascii=False) + "\n").encode())
+    return print_text(json.dumps(shown, ensure_ascii=False) + "\n")
 
 
 def list_paths(invocation: Invocation) -> int:
@@ -88,7 +87,7 @@ def list_paths(invocation: Invocation) -> int:
                 "" if path.exists() else f" (JSON: {json_too.name})" if json_too.exists() else " (none yet)"
             )
             lines.append(str(path) if wanted else f"{scope:8} {path}{state}")
-    return write_out(clean(visible("\n".join(lines) + "\n")).encode())
+    return print_text(visible("\n".join(lines) + "\n"))
 
 
 def list_keys(invocation: Invocation) -> int:
@@ -101,17 +100,17 @@ def list_keys(invocation: Invocation) -> int:
     ]
     if not lines:
         raise MissingError(f"no setting has {word!r} in its name or meaning")
-    return write_out(clean("".join(lines)).encode())
+    return print_text("".join(lines))
 
 
 def print_schema(invocation: Invocation) -> int:
     """Print the JSON Schema."""
     del invocation
-    return write_out((json.dumps(json_schema(), ensure_ascii=False, indent=2) + "\n").encode())
+    return print_text(json.dumps(json_schema(), ensure_ascii=False, indent=2) + "\n")
 
 
 def describe(key: Key) -> str:
-    """What there is to say of a setting, in one line."""
+    """The documentation of a setting, in one line."""
     default = f" Default: {json.dumps(key.default)}." if _has_default(key) else ""
     restart = " Restart required." if key.restart else ""
     later = f" No effect: {key.later} not part of this version." if key.later else ""
@@ -136,9 +135,9 @@ def _address(text: str) -> Any:
 
 def _complain(project: Project) -> None:
     for words in project.settings.warnings:
-        complain(clean(f"caliban: {words}\n"))
+        complain(f"caliban: {words}\n")
     for item in project.settings.unbuilt:
-        complain(clean(f"caliban: {unbuilt_words(item)}\n"))
+        complain(f"caliban: {unbuilt_words(item)}\n")
 
 
 def _restarts(leaf: SettingValue) -> bool:

@@ -12,8 +12,7 @@ from caliban.compose.settings import scope_file
 from caliban.compose.shown import shown_value
 from caliban.compose.workspace import build_workspace
 from caliban.errors import CommandRefused, ConfigError
-from caliban.stdio import complain, write_out
-from caliban_common.text import clean
+from caliban.stdio import complain, print_text
 from caliban_settings import SettingsError
 from caliban_settings.edit.migrate import Migration, migration_of
 from caliban_settings.errors import SettingsNotWritten
@@ -32,12 +31,12 @@ def migrate(invocation: Invocation) -> int:
     except SettingsError as error:
         raise ConfigError(error.message, hint=error.hint) from error
     for words in plan.remarks:
-        complain(clean(f"caliban: {words}\n"))
+        complain(f"caliban: {words}\n")
     if not plan.files:
-        complain(clean(f"caliban: there is nothing to migrate in {target.path.parent}\n"))
+        complain(f"caliban: there is nothing to migrate in {target.path.parent}\n")
     if invocation.values["dry_run"]:
         shown = shown_value((), plan.data)
-        return write_out(clean(json.dumps(shown, ensure_ascii=False, indent=2) + "\n").encode())
+        return print_text(json.dumps(shown, ensure_ascii=False, indent=2) + "\n")
     if not plan.files:
         return 0
     return _migrate(target, plan)
@@ -55,7 +54,7 @@ def _migrate(target: Any, plan: Migration) -> int:
     except OSError as error:
         raise CommandRefused(f"{target.path} is written; {error.strerror}: {error.filename}") from error
     names = ", ".join(f"{path.name} (kept as {_aside(path).name})" for path in plan.files)
-    return write_out(clean(f"{target.path}: has what was in {names}\n").encode())
+    return print_text(f"{target.path}: has what was in {names}\n")
 
 
 def _aside(path: Path) -> Path:

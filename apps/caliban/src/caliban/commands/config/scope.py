@@ -1,4 +1,4 @@
-"""`caliban settings print`: what one scope says by itself."""
+"""`caliban settings print`: the settings of one scope alone."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from caliban.cli.tables.config import FILES
 from caliban.compose.settings import layers_of
 from caliban.compose.shown import shown_value
 from caliban.compose.workspace import build_workspace
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_text
 from caliban_common.near import did_you_mean
-from caliban_common.text import clean
 
 NO_SCOPE = 2
 
@@ -21,7 +20,7 @@ def print_scope(invocation: Invocation) -> int:
     scope = invocation.values["scope"]
     if scope not in FILES:
         near = did_you_mean(scope, FILES)
-        complain(clean(f"caliban: unknown scope {scope!r:.40}\nhint: {near} one of {', '.join(FILES)}\n"))
+        complain(f"caliban: unknown scope {scope!r:.40}\nhint: {near} one of {', '.join(FILES)}\n")
         return NO_SCOPE
     workspace = build_workspace(invocation.options.workspace.workspace)
     layers = layers_of(invocation.options.settings, workspace)
@@ -29,4 +28,4 @@ def print_scope(invocation: Invocation) -> int:
     if source is None:
         complain(f"caliban: the scope {scope} has no file\n")
     shown = shown_value((), {} if source is None else source.data)
-    return write_out(clean(json.dumps(shown, ensure_ascii=False, indent=2) + "\n").encode())
+    return print_text(json.dumps(shown, ensure_ascii=False, indent=2) + "\n")

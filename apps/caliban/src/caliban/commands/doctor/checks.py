@@ -19,7 +19,7 @@ from caliban.commands.boxed import sandbox_row
 from caliban.commands.doctor.installed import offered, problems
 from caliban.commands.doctor.readiness import Readiness, look_at_run
 from caliban.commands.memory.row import memory_row
-from caliban.commands.scope import report
+from caliban.commands.report import report
 from caliban.compose.catalog import ProviderEntry, SettingsTable, find_provider, provider_tables
 from caliban.compose.choice import ModelInputs
 from caliban.compose.extensions import DEFAULT_STYLE
@@ -34,11 +34,11 @@ from caliban.compose.settings import unbuilt_words
 from caliban.compose.workspace import build_workspace
 from caliban.errors import AppError, ConfigError, KeyFailed, MissingKey
 from caliban.faces.cancellable import run_cancellable
-from caliban.stdio import write_out
+from caliban.stdio import print_text
 from caliban_common.codec import dumps
 from caliban_common.errors import CalibanError
-from caliban_common.paths import data_dir
-from caliban_common.text import clean, one_line, plural
+from caliban_common.paths import data_dir, home
+from caliban_common.text import one_line, plural
 from caliban_provider.capabilities import ModelInfo
 from caliban_provider.errors import UnknownProvider
 from caliban_provider.provider import make_ready
@@ -88,13 +88,13 @@ def doctor(invocation: Invocation) -> int:
     checks = run_cancellable(lambda: run_checks(invocation.options, deep), invocation.signals)
     failed = any(check.state == "fail" for check in checks)
     text = _json(checks, ok=not failed) if invocation.values["json"] else _table(checks)
-    return write_out(clean(text).encode()) or int(failed)
+    return print_text(text) or int(failed)
 
 
 async def run_checks(options: Options, deep: bool, host: Host | None = None) -> tuple[Check, ...]:
     """Every check of a run by `options`; `deep` asks servers that nobody named, too."""
     workspace, where = _workspace(options)
-    project, loaded = _settings(options, workspace or Path.cwd())
+    project, loaded = _settings(options, workspace)
     kept = checkpoint_root(os.environ)
     rows = [
         loaded,
@@ -107,15 +107,15 @@ async def run_checks(options: Options, deep: bool, host: Host | None = None) -> 
         return (_row("run", "fail", "would not start: the settings do not load"), *rows, *unknown)
     rows.append(_trust(project))
     host, settings = host or this_host(), project.settings
-    project, plugins = _plugins(options, project, workspace or Path.cwd(), host)
+    project, plugins = _plugins(options, project, workspace, host)
     rows += (*plugins, *_hooks(options, project), *_servers(options, project))
     rows += [_skills(options, project), *_style(options, project, host)]
-    rows.append(_row("claudemd", *memory_row(options, settings, workspace or Path.cwd(), host.environ)))
+    rows.append(_row("claudemd", *memory_row(options, settings, workspace, host.environ)))
     inputs = ModelInputs(
         options=options.model,
         settings=settings,
         host=host,
-        workspace=workspace or Path.cwd(),
+        workspace=workspace,
         sources=options.settings,
         project=project,
     )
@@ -129,8 +129,7 @@ async def run_checks(options: Options, deep: bool, host: Host | None = None) -> 
                 name=name, settings=settings, host=host, deep=deep, uses=name in ready.providers, model=model
             )
             group.start_soon(partial(_keep, checks, question))
-    place = workspace or Path.cwd()
-    rows.append(_row("sandbox", *await sandbox_row(options.workspace, settings, place, host)))
+    rows.append(_row("sandbox", *await sandbox_row(options.workspace, settings, workspace, host)))
     return (_run(ready, checks), *rows, *(checks[name] for name in names), *_installed())
 
 
@@ -273,16 +272,18 @@ def _trust(project: Project) -> Check:
     return _row("trust", "warn", hint)
 
 
-def _workspace(options: Options) -> tuple[Path | None, Check]:
+def _workspace(options: Options) -> tuple[Path, Check]:
+    """The workspace of a run and its row; where there is none, a folder for the other checks to look at."""
     try:
         path = build_workspace(options.workspace.workspace)
     except CalibanError as error:
-        return None, _row("workspace", "fail", error.message)
+        instead = home() if options.workspace.workspace is None else _workspace(Options())[0]
+        return instead, _row("workspace", "fail", error.message)
     return path, _row("workspace", *_writable(path))
 
 
 def _store(name: str, path: Path, maker: str) -> Check:
-    """A place of ours; where it is not there yet, whether it can be made."""
+    """Whether one of our directories is writable or, if it does not exist yet, can be created."""
     try:
         nearest = next(folder for folder in (path, *path.parents) if folder.exists())
         if not nearest.is_dir():
@@ -302,7 +303,7 @@ def _writable(path: Path) -> tuple[State, str]:
 
 
 async def _provider(question: ProviderCheck) -> Check:
-    """The row of a provider. Its server is asked where one is named, or with `--deep`."""
+    """The row of a provider. Its server is contacted only if one is configured, or with `--deep`."""
     name = question.name
     try:
         entry = find_provider(name, provider_tables(question.settings))

@@ -1,4 +1,4 @@
-"""What packages of others bring along, for doctor: tools that load or do not, names that two claim."""
+"""What third-party packages provide, for doctor: tools that load or fail, and name clashes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from caliban_tools_builtin import builtin_specs
 
 
 def problems() -> Iterator[tuple[str, str]]:
-    """What keeps something installed from use: the name of the check, and the words."""
+    """What is installed and cannot be used: the name of the check, and why."""
     for name, packages in clashes().items():
         yield "providers", f"several packages offer a provider {name!r}: {' and '.join(packages)}"
     for problem in installed_tools({spec.name for spec in builtin_specs()}).problems:
@@ -19,7 +19,7 @@ def problems() -> Iterator[tuple[str, str]]:
 
 
 def offered() -> str:
-    """The tools of other packages, in words; nothing where there is none."""
+    """The tools of third-party packages, in words; empty where there are none."""
     tools = installed_tools({spec.name for spec in builtin_specs()}).tools
     names = ", ".join(tool.spec.name for tool in tools)
     return f"{plural(len(tools), 'tool')} of other packages: {names}" if tools else ""

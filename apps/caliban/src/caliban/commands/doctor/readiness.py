@@ -1,11 +1,11 @@
-"""Whether a run would start now, and whom it would ask: what `caliban doctor` says first."""
+"""Whether a run would start now, and which model it would ask: the first row of `caliban doctor`."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
 from caliban.cli.options import ExtensionOptions, PermissionOptions
-from caliban.commands.scope import report
+from caliban.commands.report import report
 from caliban.compose.catalog import ProviderEntry, find_provider, provider_tables
 from caliban.compose.choice import ModelInputs, choose_model, may_be_routed
 from caliban.compose.keys import locate_key

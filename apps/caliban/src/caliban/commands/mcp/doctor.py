@@ -14,11 +14,11 @@ from caliban.cli.invocation import Invocation
 from caliban.commands.mcp.list import ListedServers, login_of_row
 from caliban.compose.servers.build import build_connector, pins_dir
 from caliban.faces.cancellable import run_cancellable
-from caliban.stdio import write_out
+from caliban.stdio import print_text
 from caliban_common.codec import dumps
 from caliban_common.errors import CalibanError
 from caliban_common.terminal import visible
-from caliban_common.text import clean, one_line, plural
+from caliban_common.text import one_line, plural
 from caliban_mcp import Connector, PinStore, PinsUnusable, ServerConfig, tool_names
 from caliban_mcp.config import download_words
 from caliban_mcp.hidden import has_hidden
@@ -56,11 +56,11 @@ def doctor(invocation: Invocation) -> int:
             "no MCP servers: caliban mcp add writes one"
         ]
     failed = any(one.state == "fail" for one in rows)
-    return write_out(clean(visible("".join(f"{line}\n" for line in lines))).encode()) or int(failed)
+    return print_text(visible("".join(f"{line}\n" for line in lines))) or int(failed)
 
 
 async def _all(listed: ListedServers, configs: tuple[ServerConfig, ...]) -> list[Examined]:
-    """Every server beside the others, in the order of their names."""
+    """Examine all servers concurrently; the results in the order of `configs`."""
     connector = build_connector(listed.inputs())
     found: dict[str, Examined] = {}
 

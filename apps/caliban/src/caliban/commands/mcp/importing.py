@@ -12,13 +12,13 @@ from caliban.cli.tables.mcp import SOURCES
 from caliban.commands.mcp.change import DEFAULT_SCOPE, IN_WORKSPACE, check_server, store_of
 from caliban.compose.workspace import build_workspace
 from caliban.errors import CommandRefused, MissingError
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_text
 from caliban_common.errors import CalibanError
 from caliban_common.files import read_regular
 from caliban_common.near import did_you_mean
 from caliban_common.paths import expand_user, home
 from caliban_common.terminal import visible
-from caliban_common.text import clean, one_line
+from caliban_common.text import one_line
 from caliban_settings.edit.servers import server_toml
 from caliban_settings.errors import ServersNotWritten
 from caliban_settings.parse import parse
@@ -61,7 +61,7 @@ def import_servers(invocation: Invocation) -> int:
         try:
             check_server(name, table)
             if values["dry_run"]:
-                write_out(clean(visible(server_toml(name, table))).encode())
+                print_text(visible(server_toml(name, table)))
                 continue
             path = store.add(name, table, replaces=values["replace"])
         except CalibanError as error:

@@ -19,11 +19,11 @@ from caliban.compose.servers.logins import login_state
 from caliban.compose.servers.written import TABLE, WrittenServers, written_servers
 from caliban.compose.workspace import build_workspace
 from caliban.errors import MissingError
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_lines, print_text
 from caliban_common.codec import dumps
 from caliban_common.paths import cache_dir
 from caliban_common.terminal import visible
-from caliban_common.text import clean, one_line, plural
+from caliban_common.text import one_line, plural
 from caliban_drive.notice import Notice
 from caliban_mcp import ListCache, PinStore, PinsUnusable, ServerConfig
 from caliban_mcp.config import download_words
@@ -59,7 +59,7 @@ class ListedServers:
         )
 
     def inputs(self) -> ServerInputs:
-        """What runs make servers of; what happens is told on standard error."""
+        """What runs start servers from; notices are dropped."""
         return ServerInputs(
             options=self.options,
             settings=self.project.settings,
@@ -71,13 +71,13 @@ class ListedServers:
         )
 
     def state(self, config: ServerConfig) -> str:
-        """What a run would make of a server; empty where it would use it."""
+        """Why a run would not use a server; empty where it would."""
         if config.disabled:
             return "disabled"
         return unusable(config, self.project.settings, self._permissions) or ""
 
     def waiting(self) -> dict[str, tuple[str, str]]:
-        """Servers that count once the project is trusted, or never: their places, and why."""
+        """Servers that are withheld, some until the project is trusted: where they are written, and why."""
         found: dict[str, tuple[str, str]] = {}
         for item in self.project.settings.withheld:
             parts = item.key.split(".")
@@ -112,7 +112,7 @@ def list_servers(invocation: Invocation) -> int:
         lines = [dumps(row).decode() for row in rows]
     else:
         lines = [_line(row) for row in rows] or ["no MCP servers: caliban mcp add writes one"]
-    return write_out(clean("".join(f"{line}\n" for line in lines)).encode())
+    return print_lines(lines)
 
 
 def show_server(invocation: Invocation) -> int:
@@ -121,12 +121,12 @@ def show_server(invocation: Invocation) -> int:
     config = listed.find(invocation.values["name"])
     row = whole_row(listed, config)
     if invocation.values["json"]:
-        return write_out(clean(f"{dumps(row).decode()}\n").encode())
-    return write_out(clean(visible("".join(f"{line}\n" for line in described(config, row)))).encode())
+        return print_text(f"{dumps(row).decode()}\n")
+    return print_text(visible("".join(f"{line}\n" for line in described(config, row))))
 
 
 def whole_row(listed: ListedServers, config: ServerConfig) -> dict[str, Any]:
-    """All that is known of one server, without secrets."""
+    """Everything known about one server, without secrets."""
     return server_facts(listed, config) | {
         "env": {name: shown_value(name, text) for name, text in config.env.items()},
         "headers": {name: shown_value(name, text) for name, text in config.headers.items()},
@@ -178,7 +178,7 @@ def server_facts(listed: ListedServers, config: ServerConfig) -> dict[str, Any]:
 
 
 def login_of_row(listed: ListedServers, config: ServerConfig) -> str:
-    """How it stands with the login of a server; empty where there is nothing to say."""
+    """The state of the login to a server; empty where it needs none."""
     if not config.may_log_in:
         return ""
     try:
@@ -241,5 +241,5 @@ def _line(row: Mapping[str, Any]) -> str:
 
 
 def _quiet(notice: Notice) -> None:
-    """Commands tell what they find themselves."""
+    """Drop a notice: these commands report what they find themselves."""
     del notice

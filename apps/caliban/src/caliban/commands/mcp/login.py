@@ -19,10 +19,10 @@ from caliban.compose.servers.keptlogins import KeptLogins, logins_of
 from caliban.compose.servers.logins import login_of
 from caliban.errors import CommandRefused, ConfigError, UsageError
 from caliban.faces.cancellable import run_cancellable
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_text
 from caliban_common.errors import CalibanError
 from caliban_common.terminal import visible
-from caliban_common.text import clean, one_line, plural
+from caliban_common.text import one_line, plural
 from caliban_mcp import Connector, ServerConfig
 from caliban_mcp_client.errors import LoginFailed
 from caliban_mcp_client.oauth import LoginAgent, ServerLogin
@@ -50,7 +50,7 @@ def login(invocation: Invocation) -> int:
         raise CommandRefused(
             f"no login to the MCP server {config.name}: {error.message}", hint=error.hint
         ) from None
-    return write_out(clean(visible(inputs.host.masker.text(words))).encode())
+    return print_text(visible(inputs.host.masker.text(words)))
 
 
 def logout(invocation: Invocation) -> int:
@@ -70,11 +70,11 @@ def logout(invocation: Invocation) -> int:
     except LoginFailed as error:
         raise CommandRefused(error.message, hint=error.hint) from None
     told = f"removed the login to the MCP server {shown}" if count else f"there is no login to {shown}"
-    return write_out(clean(visible(f"{told}\n")).encode())
+    return print_text(visible(f"{told}\n"))
 
 
 class TerminalAgent:
-    """The person at this terminal: sees the address, has a browser perhaps, and may paste where it ended."""
+    """The person at this terminal, who sees the address, may have a browser, and may paste the redirect."""
 
     def __init__(self, host: Host, *, opens: bool) -> None:
         self._host = host
@@ -165,7 +165,7 @@ async def log_in(config: ServerConfig, inputs: ServerInputs, agent: LoginAgent, 
 
 
 async def _told(config: ServerConfig, connector: Connector, credential: ServerLogin) -> str:
-    """What has become of it: asked of the server itself, by the login as it was kept."""
+    """The result of the login, checked by asking the server with the stored credential."""
     lines = [f"logged in to the MCP server {config.name} with {credential.issuer}"]
     scopes = () if credential.tokens is None else credential.tokens.scopes or credential.requested
     if scopes:

@@ -1,9 +1,8 @@
-"""`caliban mcp review`: what of servers waits for somebody to look at it, and their word for it."""
+"""`caliban mcp review`: show the tools that await approval, and approve them."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any, Final
@@ -11,13 +10,15 @@ from typing import Any, Final
 from msgspec import Struct
 
 from caliban.cli.invocation import Invocation
+from caliban.commands.asked import can_answer, says_yes
 from caliban.commands.mcp.list import ListedServers
 from caliban.compose.servers.build import pins_dir
+from caliban.early_signals import EarlySignals
 from caliban.errors import CommandRefused, UsageError
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_text, write_out
 from caliban_common.codec import dumps
 from caliban_common.terminal import visible
-from caliban_common.text import clean, one_line
+from caliban_common.text import one_line
 from caliban_mcp import PinStore, PinsUnusable, ServerConfig, ServerPins
 from caliban_mcp.definition import definition_lines, difference
 from caliban_mcp.hidden import has_hidden
@@ -26,7 +27,7 @@ MIN_DIGITS: Final = 12
 
 
 class WaitingTools(Struct, frozen=True, kw_only=True):
-    """What of one server waits, with the digest of all of it."""
+    """What awaits approval of one server, with a digest of it all."""
 
     config: ServerConfig
     pins: ServerPins
@@ -40,7 +41,7 @@ class WaitingTools(Struct, frozen=True, kw_only=True):
 
 
 def review(invocation: Invocation) -> int:
-    """Show what waits, and let it in where a person says so; 1 where something waits still.
+    """Show what awaits approval, and approve what a person accepts; 1 where something still waits.
 
     Raises `MissingError`, `UsageError`, `CommandRefused`.
     """
@@ -53,17 +54,15 @@ def review(invocation: Invocation) -> int:
         return _forget(store, configs, name)
     waiting = [*_waiting(store, configs)]
     if values["json"]:
-        return write_out(clean("".join(f"{dumps(_row(one)).decode()}\n" for one in waiting)).encode()) or int(
-            bool(waiting)
-        )
+        return print_text("".join(f"{dumps(_row(one)).decode()}\n" for one in waiting)) or int(bool(waiting))
     if values["yes"]:
         return _accept_by_digest(store, waiting, values["digest"])
     if not waiting:
         return write_out(b"nothing waits to be looked at\n")
     left = 0
     for one in waiting:
-        write_out(clean(visible("".join(f"{line}\n" for line in _shown(one)))).encode())
-        if _asked(one):
+        print_text(visible("".join(f"{line}\n" for line in _shown(one))))
+        if _is_let_in(one, invocation.signals):
             _accept(store, one)
         else:
             left += 1
@@ -108,14 +107,13 @@ def _accept(store: PinStore, one: WaitingTools) -> None:
     complain(f"caliban: let in of the MCP server {one.config.name}: {what}\n")
 
 
-def _asked(one: WaitingTools) -> bool:
+def _is_let_in(one: WaitingTools, signals: EarlySignals) -> bool:
     """Whether a person says yes; without a terminal nobody does."""
-    if not (sys.stdin is not None and sys.stdin.isatty()):
+    if not can_answer():
         way = f"caliban mcp review {one.config.name} --yes --digest {one.digest[:MIN_DIGITS]}"
         complain(f"caliban: to let it in: {way}\n")
         return False
-    complain("Offer this to the model? [y/N] ")
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    return says_yes("Offer this to the model?", signals)
 
 
 def _row(one: WaitingTools) -> Mapping[str, Any]:
@@ -136,7 +134,7 @@ def _row(one: WaitingTools) -> Mapping[str, Any]:
 
 
 def _shown(one: WaitingTools) -> Iterator[str]:
-    """All that waits in lines, hidden characters as escapes: a person is shown what a model would read."""
+    """Everything that waits, line by line; hidden characters are escaped, so that nothing is missed."""
     yield f"{one.config.name} ({one.config.shown_target})"
     for name, pin in one.pins.seen.items():
         before = one.pins.tools.get(name)

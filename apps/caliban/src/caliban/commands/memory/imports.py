@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -12,12 +12,16 @@ from typing import Final, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from caliban.cli.invocation import Invocation
+from caliban.commands.asked import can_answer, says_yes
 from caliban.compose.memory.options import memory_options
 from caliban.compose.memory.places import MemoryPlaces
+from caliban.compose.workspace import resolved
+from caliban.early_signals import EarlySignals
 from caliban.errors import CommandRefused, MissingError, UsageError
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_lines
 from caliban_common.paths import expand_user
-from caliban_common.text import clean, one_line, plural
+from caliban_common.text import one_line, plural
 from caliban_memory import find_memory, project_root
 from caliban_memory.approvals import ImportApproval, ImportApprovals
 from caliban_memory.errors import MemoryFileRefused
@@ -41,44 +45,45 @@ class OutsideImport(Struct, frozen=True, kw_only=True):
     state: ImportState
 
 
-def imports(verb: str, name: str | None, places: MemoryPlaces, *, is_sure: bool) -> int:
+def imports(invocation: Invocation, places: MemoryPlaces) -> int:
     """Do what the verb says of imports. Raises `UsageError`, `MissingError`, `MemoryFailed`."""
     assert places.approvals is not None
+    verb, name, is_sure = (invocation.values[key] for key in ("verb", "name", "yes"))
     store, root = ImportApprovals(places.approvals), project_root(places.workspace)
     if is_sure and verb != "approve":
         raise UsageError(f"--yes is for memory approve, not for memory {verb}")
     if verb == "revoke":
-        target = None if name is None else (places.workspace / expand_user(name)).resolve()
+        target = None if name is None else resolved(places.workspace / expand_user(name))
         count = store.revoke(root, target)
-        return _say(f"{plural(count, 'approval')} revoked") or (0 if count else NOT_DONE)
+        return print_lines([f"{plural(count, 'approval')} revoked"]) or (0 if count else NOT_DONE)
     if verb == "imports" and name is not None:
         raise UsageError("memory imports takes no name")
     known = {one.target: one.sha256 for one in store.load() if one.root == str(root)}
     there = _outside(places, known) if name is None else [_named(places, name, known)]
     if verb == "imports":
-        return _say("\n".join(map(_row, there)) or "nothing is imported from outside of the project")
-    return _approve(store, root, there, is_sure=is_sure)
-
-
-def _approve(store: ImportApprovals, root: Path, there: list[OutsideImport], *, is_sure: bool) -> int:
+        return print_lines([*map(_row, there)] or ["nothing is imported from outside of the project"])
     fresh = [one for one in there if one.state != "approved"]
     if not fresh:
-        return _say("nothing waits for your approval")
+        return print_lines(["nothing waits for your approval"])
     for one in fresh:
-        complain(clean(f"{_row(one)}\n{_excerpt(one.text)}"))
-    if not is_sure and not _agrees(len(fresh)):
+        complain(f"{_row(one)}\n{_excerpt(one.text)}")
+    if not is_sure and not _agrees(len(fresh), invocation.signals):
         complain("caliban: not approved; nothing was written\n")
         return NOT_DONE
+    return _keep(store, root, fresh)
+
+
+def _keep(store: ImportApprovals, root: Path, fresh: list[OutsideImport]) -> int:
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     store.keep(
         ImportApproval(root=str(root), target=str(one.target), sha256=one.sha256, approved_at=now)
         for one in fresh
     )
-    return _say("\n".join(f"approved {one_line(str(one.target))}" for one in fresh))
+    return print_lines(f"approved {one_line(str(one.target))}" for one in fresh)
 
 
 def _outside(places: MemoryPlaces, known: dict[str, str]) -> list[OutsideImport]:
-    """What is imported from outside, also by what is: each file is read to be shown, and told to nobody."""
+    """The files imported from outside, also indirectly; they are read only to be shown."""
     found: dict[Path, Path] = {}
 
     def note(importer: Path, target: Path) -> bool:
@@ -86,33 +91,28 @@ def _outside(places: MemoryPlaces, known: dict[str, str]) -> list[OutsideImport]
         return True
 
     find_memory(replace(memory_options(places), approve=note))
-    read = (_read(target, importer, known) for target, importer in found.items())
-    return [one for one in read if one is not None]
+    outside = []
+    for target, importer in found.items():
+        with suppress(MemoryFileRefused):  # a run leaves it out, and says so
+            outside.append(_read(target, importer, known))
+    return outside
 
 
 def _named(places: MemoryPlaces, name: str, known: dict[str, str]) -> OutsideImport:
-    """A file that is named by a person, whoever imports it."""
+    """A file that a person named, whether or not anything imports it."""
     path = places.workspace / expand_user(name)
     try:
         target = canonical_of(path)
         if target.is_relative_to(project_root(places.workspace)):
             raise UsageError(f"{path} is in the project: it needs no approval")
-        one = _read(target, None, known, strict=True)
+        return _read(target, None, known)
     except MemoryFileRefused as error:
         raise MissingError(f"{path} cannot be imported: {error.message}") from error
-    assert one is not None
-    return one
 
 
-def _read(
-    target: Path, importer: Path | None, known: dict[str, str], *, strict: bool = False
-) -> OutsideImport | None:
-    try:
-        _, text = MemoryReader().read(target, ReadFence(roots=(target,)))
-    except MemoryFileRefused:
-        if strict:
-            raise
-        return None
+def _read(target: Path, importer: Path | None, known: dict[str, str]) -> OutsideImport:
+    """The file as it is now. Raises `MemoryFileRefused`."""
+    _, text = MemoryReader().read(target, ReadFence(roots=(target,)))
     sha256, approved = digest_of(text), known.get(str(target))
     state: ImportState = "open" if approved is None else "approved" if approved == sha256 else "changed"
     return OutsideImport(importer=importer, target=target, text=text, sha256=sha256, state=state)
@@ -129,16 +129,8 @@ def _excerpt(text: str) -> str:
     return "".join(lines[:10]) + more
 
 
-def _agrees(count: int) -> bool:
+def _agrees(count: int, signals: EarlySignals) -> bool:
     """Whether a person agrees. Raises `CommandRefused` where nobody can be asked."""
-    if sys.stdin is None or not sys.stdin.isatty():
+    if not can_answer():
         raise CommandRefused("nobody can be asked here", hint="--yes approves without asking")
-    complain(f"may {plural(count, 'file')} be told to models as they are now? [y/N] ")
-    try:
-        return sys.stdin.readline().strip().lower() in ("y", "yes")
-    except (OSError, ValueError):
-        return False
-
-
-def _say(text: str) -> int:
-    return write_out(clean(f"{text}\n").encode())
+    return says_yes(f"may {plural(count, 'file')} be told to models as they are now?", signals)

@@ -6,15 +6,15 @@ import os
 
 from caliban.cli.invocation import Invocation
 from caliban.commands.memory.imports import imports
-from caliban.commands.scope import report
+from caliban.commands.report import report
 from caliban.compose.memory.options import memory_options
 from caliban.compose.memory.places import MemoryPlaces, memory_places
 from caliban.compose.memory.run import RunMemory
 from caliban.compose.project import build_settings
 from caliban.compose.workspace import build_workspace
 from caliban.errors import MissingError, UsageError
-from caliban.stdio import write_out
-from caliban_common.text import clean, one_line, plural
+from caliban.stdio import print_text
+from caliban_common.text import one_line, plural
 from caliban_memory import MemorySet, TopicMissing, TopicRefused, Topics, edit_path, memory_rows, summary
 from caliban_memory.operations import topic_line
 
@@ -30,13 +30,13 @@ def memory(invocation: Invocation) -> int:
     places = memory_places(options, settings, workspace, os.environ)
     assert places is not None, "no flag of this command replaces the system prompt"
     if verb in OF_IMPORTS:
-        return imports(verb, name, places, is_sure=invocation.values["yes"])
+        return imports(invocation, places)
     if (name is not None) != (verb in NAMED):
         raise UsageError(f"memory {verb} takes {'the name of a note' if verb in NAMED else 'no name'}")
     if verb == "list":
-        return write_out(clean(memory_text(places, RunMemory(places, workspace, report))).encode())
+        return print_text(memory_text(places, RunMemory(places, workspace, report)))
     try:
-        return write_out(clean(note_text(verb, name, places)).encode())
+        return print_text(note_text(verb, name, places))
     except TopicMissing as error:
         raise MissingError(error.message) from error
     except TopicRefused as error:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from caliban.cli.invocation import Invocation
-from caliban.errors import UsageError
-from caliban.stdio import complain, write_out
+from caliban.commands.perms.moment import moment_of
+from caliban.stdio import complain, print_text, write_out
 from caliban_common.paths import state_dir
 from caliban_common.text import one_line, plural
 from caliban_permissions.audit.read import AuditGarbage, AuditQuery, AuditRecord, read_audit
@@ -22,7 +21,8 @@ MAX_NAMED: Final = 5
 def audit(invocation: Invocation) -> int:
     """Print what is asked for, oldest first; what is no record is counted and named on standard error."""
     values = invocation.values
-    query = AuditQuery(since=_since(values["since"]), tool=values["tool"], action=values["action"])
+    since = None if values["since"] is None else moment_of("--since", values["since"])
+    query = AuditQuery(since=since, tool=values["tool"], action=values["action"])
     garbage: list[AuditGarbage] = []
     found = _records(query, garbage)
     shown = _line if not values["json"] else _json
@@ -30,7 +30,7 @@ def audit(invocation: Invocation) -> int:
     code, count = 0, 0
     for record in records:
         count += 1
-        code = write_out(shown(record).encode())
+        code = print_text(shown(record))
         if code:
             return code
     if not count and not values["json"]:
@@ -45,19 +45,6 @@ def _records(query: AuditQuery, garbage: list[AuditGarbage]) -> Iterator[AuditRe
             yield item
         else:
             garbage.append(item)
-
-
-def _since(text: str | None) -> datetime | None:
-    if text is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(text)
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    except (ValueError, OverflowError) as error:
-        raise UsageError(
-            f"--since: {one_line(text, max_chars=80)!r} is no date or time",
-            hint="such as 2026-06-01T00:00:00Z",
-        ) from error
 
 
 def _json(record: AuditRecord) -> str:

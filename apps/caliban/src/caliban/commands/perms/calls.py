@@ -9,12 +9,12 @@ from typing import Any, Final, cast, get_args
 from msgspec import Struct
 
 from caliban.errors import ConfigError, MissingError
-from caliban.stdio import write_out
+from caliban.stdio import print_text
 from caliban_common.errors import FileFailed, NotRegularFile, TooLarge
 from caliban_common.files import read_regular
 from caliban_common.near import did_you_mean
 from caliban_common.permission import Action
-from caliban_common.text import clean, one_line, plural
+from caliban_common.text import one_line, plural
 from caliban_permissions import Explanation
 
 MAX_BYTES: Final = 1 << 20
@@ -48,7 +48,7 @@ def judge_calls(path: Path, judge: Callable[[str, Mapping[str, Any]], Explanatio
         if wrong
         else f"OK ({plural(len(calls), 'call')})"
     )
-    return write_out(clean("\n".join((*lines, end, ""))).encode()) or (1 if wrong else 0)
+    return print_text("\n".join((*lines, end, ""))) or (1 if wrong else 0)
 
 
 def read_calls(path: Path) -> tuple[ExpectedCall, ...]:

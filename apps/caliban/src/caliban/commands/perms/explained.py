@@ -10,11 +10,11 @@ from msgspec import to_builtins
 from caliban_common.text import clean
 from caliban_permissions import Explanation
 
-LEFT_OUT = ("layers", "match", "guards")
+LEFT_OUT = ("match", "guards")
 
 
 def as_json(explanation: Explanation) -> bytes:
-    """All of it but the layers of rules, which `perms list --effective --json` prints; one line."""
+    """All of it in one line; `perms list --effective --json` prints the rules that count."""
     fields = [name for name in explanation.__struct_fields__ if name not in LEFT_OUT]
     data: dict[str, Any] = {name: to_builtins(getattr(explanation, name)) for name in fields}
     match = explanation.match

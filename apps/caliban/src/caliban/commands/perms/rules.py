@@ -12,20 +12,19 @@ from msgspec.structs import replace
 
 from caliban.cli.invocation import Invocation
 from caliban.cli.tables.perms import FORMATS, SCOPES
+from caliban.commands.perms.moment import moment_of
 from caliban.compose.permissions import build_engine
 from caliban.compose.project import open_project
-from caliban.compose.toolnames import unknown_tool
+from caliban.compose.toolnames import own_specs, unknown_tool
 from caliban.compose.workspace import build_workspace
 from caliban.errors import CommandRefused, MissingError, UsageError
-from caliban.stdio import complain, write_out
-from caliban_agent_core.subagent.spec import agent_spec
-from caliban_agent_core.toolsearch.spec import search_spec
+from caliban.stdio import complain, print_text
 from caliban_common.errors import FileFailed, NotRegularFile, TooLarge
 from caliban_common.files import read_regular
 from caliban_common.near import did_you_mean
 from caliban_common.paths import config_dir, expand_user, managed_settings_dir
 from caliban_common.permission import Action
-from caliban_common.text import clean, one_line, plural
+from caliban_common.text import one_line, plural
 from caliban_permissions import Rule
 from caliban_permissions.importers import import_codex_rules, import_table
 from caliban_permissions.lint import FindingKind, LintFinding, describe, lint
@@ -34,8 +33,6 @@ from caliban_settings.edit.rules import RuleTable, toml_rules
 from caliban_settings.edit.store import KeptRule, RuleStore, rule_store
 from caliban_settings.key import Scope
 from caliban_settings.parse import MAX_BYTES, parse
-from caliban_skills import skill_spec
-from caliban_tools_builtin import builtin_specs
 
 ORDER: Final[tuple[Scope, ...]] = ("local", "project", "user", "managed")
 """The scopes with files, in the order in which their rules count."""
@@ -59,7 +56,7 @@ def list_rules(invocation: Invocation) -> int:
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     else:
         text = "".join(rule_line(row, shows_scope=scope is None) for row in rows) or "(no rules)\n"
-    return write_out(clean(text).encode())
+    return print_text(text)
 
 
 def add_rule(invocation: Invocation) -> int:
@@ -74,7 +71,7 @@ def add_rule(invocation: Invocation) -> int:
     store = _store(invocation, scope)
     kept = store.rules()
     if any(_same(item.entry.rule, rule) for item in kept):
-        return write_out(clean(f"already there: {_words(rule)}\n").encode())
+        return print_text(f"already there: {_words(rule)}\n")
     before = [_as_rule(item) for item in kept if item.entry.problem is None]
     for finding in lint((*before, Rule(**rule))):
         if finding.index == len(before):
@@ -86,7 +83,7 @@ def add_rule(invocation: Invocation) -> int:
             complain(f"caliban: {finding.message}\n")
     path = store.add([rule])
     _say_waits(invocation, scope, [rule])
-    return write_out(clean(f"added to {path}: {_words(rule)}\n  {describe(Rule(**rule))}\n").encode())
+    return print_text(f"added to {path}: {_words(rule)}\n  {describe(Rule(**rule))}\n")
 
 
 def remove_rule(invocation: Invocation) -> int:
@@ -110,7 +107,7 @@ def remove_rule(invocation: Invocation) -> int:
         if index is not None:
             break
     if text:
-        return write_out(clean(text).encode())
+        return print_text(text)
     patterns = [str(item.entry.rule.get("pattern")) for item in kept]
     meant = did_you_mean(pattern, patterns) if pattern is not None else f"there are {len(kept)}"
     raise CommandRefused(
@@ -140,7 +137,7 @@ def import_rules(invocation: Invocation) -> int:
         name = unknown_tool(rule.pattern)
         if name is not None:
             complain(f"caliban: {rule.action} {rule.pattern} does nothing: there is no tool {name[0]}\n")
-    return write_out(clean("\n".join(lines or ["nothing to import"]) + "\n").encode()) or (0 if found else 1)
+    return print_text("\n".join(lines or ["nothing to import"]) + "\n") or (0 if found else 1)
 
 
 def export_rules(invocation: Invocation) -> int:
@@ -155,7 +152,7 @@ def export_rules(invocation: Invocation) -> int:
         text = json.dumps({"permissions": {"rules": rules}}, indent=2, ensure_ascii=False) + "\n"
     else:
         text = toml_rules(rules)
-    return write_out(clean(text).encode())
+    return print_text(text)
 
 
 def lint_rules(invocation: Invocation) -> int:
@@ -172,14 +169,14 @@ def lint_rules(invocation: Invocation) -> int:
         if item.entry.problem is not None
     ]
     sound = [(one, item) for one, item in kept if item.entry.problem is None]
-    tools = {*(spec.name for spec in (*builtin_specs(), search_spec(), agent_spec(), skill_spec()))}
+    tools = {spec.name for spec in own_specs()}
     names = {name for _, item in sound if (name := _tool_of(item)) and guide_spec(name) is not None}
     rules = [replace(_as_rule(item), source=one) for one, item in sound]
     for finding in lint(rules, tools | names | {"AgentTool", "Task"}):
         one, item = sound[finding.index]
         lines.append(_finding(one, item, finding.kind, _numbered(finding, sound)))
     text = "\n".join(lines) if lines else f"OK ({plural(len(kept), 'rule')}, no duplicate patterns)"
-    return write_out(clean(f"{text}\n").encode()) or (FINDINGS if lines else 0)
+    return print_text(f"{text}\n") or (FINDINGS if lines else 0)
 
 
 def _scope(name: str) -> Scope:
@@ -211,13 +208,11 @@ def _effective(invocation: Invocation) -> list[dict[str, Any]]:
     workspace = build_workspace(options.workspace.workspace)
     project = open_project(options.settings, workspace)
     settings = project.settings
-    specs = (*builtin_specs(), search_spec(), agent_spec(), skill_spec())
     trusted = project.trust.counts
-    engine = build_engine(options.permissions, settings, workspace, specs, trusted=trusted).asking()
+    engine = build_engine(options.permissions, settings, workspace, own_specs(), trusted=trusted)
     for warning in settings.warnings:
         complain(f"caliban: {warning}\n")
-    layers = engine.explain(specs[0], {}).layers
-    rows = [(scope, rule) for scope, rules in layers for rule in rules]
+    rows = [(scope, rule) for scope, rules in engine.layers() for rule in rules]
     return [
         {"scope": scope, "index": number, **rule_row(rule)} for number, (scope, rule) in enumerate(rows, 1)
     ]
@@ -259,14 +254,7 @@ def rule_row(rule: Rule) -> dict[str, Any]:
 
 def _moment(text: str, action: Action) -> str:
     """When a rule ends, in UTC. Raises `UsageError`."""
-    try:
-        moment = datetime.fromisoformat(text)
-        utc = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    except (ValueError, OverflowError) as error:
-        raise UsageError(
-            f"--expires-at: {one_line(text, max_chars=80)!r} is no date or time",
-            hint="such as 2027-01-01T00:00:00Z",
-        ) from error
+    utc = moment_of("--expires-at", text)
     if action != "allow":
         complain("caliban: only an allow rule ends: this one stays in force\n")
     elif utc <= datetime.now(UTC):

@@ -15,31 +15,28 @@ from caliban.cli.help import command_parser
 from caliban.cli.invocation import Invocation
 from caliban.cli.tables.perms import CALL_EXAMPLE, PERMS
 from caliban.commands.boxed import tried_box
+from caliban.commands.report import report
 from caliban.compose.permissions import build_engine
 from caliban.compose.project import open_project
+from caliban.compose.toolnames import own_specs
 from caliban.compose.workspace import build_workspace
 from caliban.errors import UsageError
-from caliban.stdio import complain, write_out
-from caliban_agent_core.subagent.spec import agent_spec
-from caliban_agent_core.toolsearch.spec import search_spec
+from caliban.stdio import complain, print_text, write_out
 from caliban_common.canonical import canonical_arguments
 from caliban_common.near import nearest
 from caliban_common.permission import Action
-from caliban_common.text import clean, one_line
+from caliban_common.text import one_line
 from caliban_common.tool import ToolSpec
-from caliban_drive.notice import Notice
 from caliban_permissions import Engine, Explanation, MatchedRule
 from caliban_permissions.names import guide_spec
-from caliban_skills import skill_spec
-from caliban_tools_builtin import builtin_specs
 
 EXITS: Final[Mapping[Action, int]] = MappingProxyType({"allow": 0, "deny": 1, "ask": 2})
 FILE_ENDING: Final = ".toml"
 
 
 def perms(invocation: Invocation) -> int:
-    """The word behind `perms` is a verb; without one it shows its help."""
-    return write_out(command_parser(PERMS).format_help().encode())
+    """Show the help: `perms` needs a verb."""
+    return print_text(command_parser(PERMS).format_help())
 
 
 def test(invocation: Invocation) -> int:
@@ -50,7 +47,7 @@ def test(invocation: Invocation) -> int:
 
         return judge_calls(Path(values["tool"]), _Judge(invocation))
     explanation = _explained(invocation)
-    return write_out(clean(_line(explanation)).encode()) or EXITS[explanation.verdict]
+    return print_text(_line(explanation)) or EXITS[explanation.verdict]
 
 
 def explain(invocation: Invocation) -> int:
@@ -60,7 +57,7 @@ def explain(invocation: Invocation) -> int:
         from caliban.commands.perms.explained import as_json
 
         return write_out(as_json(explanation)) or EXITS[explanation.verdict]
-    return write_out(clean(_full(explanation)).encode()) or EXITS[explanation.verdict]
+    return print_text(_full(explanation)) or EXITS[explanation.verdict]
 
 
 class _Judge:
@@ -70,9 +67,7 @@ class _Judge:
         self._options = invocation.options
         self._workspace = build_workspace(self._options.workspace.workspace)
         self._project = open_project(self._options.settings, self._workspace)
-        self._known = {
-            spec.name: spec for spec in (*builtin_specs(), search_spec(), agent_spec(), skill_spec())
-        }
+        self._known = {spec.name: spec for spec in own_specs()}
         self._box = tried_box(self._options.workspace, self._project.settings, self._workspace)
         self._engine = self._with(self._known)
 
@@ -109,11 +104,11 @@ class _Judge:
     def _in_auto_mode(
         self, engine: Engine, tool: ToolSpec, arguments: Mapping[str, Any], plain: Explanation
     ) -> Explanation:
-        """What the lists of the auto mode make of an ask; nobody's model is asked here."""
+        """What auto mode's lists decide about an ask; no model is asked here."""
         from caliban.compose.asking.lists import read_auto_lists
         from caliban_permissions.auto.judge import AutoJudge
 
-        lists = read_auto_lists(self._options.settings, self._workspace, _say)
+        lists = read_auto_lists(self._options.settings, self._workspace, report)
         ruling = AutoJudge(engine, lists).judge(tool, arguments)
         decision = ruling.decision
         words = {"open": "its model would be asked", "person": "only a person may answer it"}
@@ -130,17 +125,13 @@ class _Judge:
         )
 
 
-def _say(notice: Notice) -> None:
-    complain(f"caliban: {notice.message}\n")
-
-
 def _explained(invocation: Invocation) -> Explanation:
     values = invocation.values
     return _Judge(invocation)(values["tool"], _arguments(values["input"] or "{}"))
 
 
 def _with_guide(known: Mapping[str, ToolSpec], name: str) -> Mapping[str, ToolSpec]:
-    """`known`, and one of the guide that is not built yet as it will be."""
+    """`known`, with a tool of the guide that does not exist yet as it will be."""
     to_come = guide_spec(name)
     return known if to_come is None else {**known, name: to_come}
 

@@ -1,4 +1,4 @@
-"""What the commands about plugins have in common: the store, the settings, and who fetches."""
+"""What the plugin commands share: the store, the settings and the fetcher."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def place_source(place: str) -> PluginSource:
 
 @contextmanager
 def told() -> Iterator[None]:
-    """What the package refuses as an error of this command: 1, or 78 for a store that cannot be used."""
+    """Turn the package's errors into those of a command: exit 1, or 78 for an unusable store."""
     try:
         yield
     except StoreUnusable as error:

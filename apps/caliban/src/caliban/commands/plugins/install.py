@@ -1,4 +1,4 @@
-"""`caliban plugin install` and `update`: fetched, shown, agreed to, kept; or nothing at all."""
+"""`caliban plugin install` and `update`: fetch, show, ask, then install; or do nothing at all."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from caliban.cli.invocation import Invocation
-from caliban.commands.asked import has_person, says_yes
+from caliban.commands.asked import has_person, lets_count
+from caliban.commands.config.change import chosen_scope
 from caliban.commands.plugins.desk import PluginDesk, open_desk, told
 from caliban.commands.plugins.marketplace import refreshed
 from caliban.commands.plugins.switch import switch_in_settings
@@ -20,9 +21,9 @@ from caliban.compose.plugins.policy import trust_message
 from caliban.compose.plugins.stage import StagedPlugin, stage
 from caliban.errors import CommandRefused, UsageError
 from caliban.faces.cancellable import run_cancellable
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_lines, print_text, write_out
 from caliban_common.terminal import visible
-from caliban_common.text import clean, one_line
+from caliban_common.text import one_line
 from caliban_plugins import PluginFailed, capability_changes
 from caliban_plugins.source import PluginSource, archive_source, folder_source, git_source
 from caliban_plugins.store import updated
@@ -51,7 +52,7 @@ def install(invocation: Invocation) -> int:
             _keep(desk, staged, before)
     scope = invocation.values["scope"]
     if scope not in (None, "user"):
-        switch_in_settings(desk, staged.plugin.name, scope, is_on=True)
+        switch_in_settings(desk, staged.plugin.name, chosen_scope(scope), is_on=True)
     return _say(f"installed: {staged.plugin.name} {staged.plugin.manifest.version}".rstrip(), staged.digest)
 
 
@@ -68,7 +69,7 @@ def update(invocation: Invocation) -> int:
             if name is not None:
                 with told():
                     raise
-            complain(clean(f"caliban: {plugin.name}: {error.message}\n"))
+            complain(f"caliban: {plugin.name}: {error.message}\n")
             code = NOT_INSTALLED
     if not plugins:
         return write_out(b"(no plugins)\n")
@@ -88,7 +89,7 @@ def _update_one(desk: PluginDesk, plugin: InstalledPlugin) -> int:
         if staged.plugin.name != plugin.name:
             raise CommandRefused(f"what is there now calls itself {staged.plugin.name}; nothing was changed")
         if staged.digest == plugin.current.digest and desk.store.is_whole(plugin):
-            return write_out(clean(f"{plugin.name}: up to date\n").encode())
+            return print_text(f"{plugin.name}: up to date\n")
         if not _agreed(desk, staged, plugin):
             complain(f"caliban: {plugin.name} was not updated; nothing was written\n")
             return NOT_INSTALLED
@@ -159,7 +160,7 @@ def _agreed(desk: PluginDesk, staged: StagedPlugin, before: InstalledPlugin | No
 
     Raises `CommandRefused` where there is nobody to ask.
     """
-    if write_out(clean("".join(f"{visible(line)}\n" for line in _lines(desk, staged, before))).encode()):
+    if print_lines(map(visible, _lines(desk, staged, before))):
         return False
     if desk.invocation.values["yes"]:
         return True
@@ -172,7 +173,7 @@ def _agreed(desk: PluginDesk, staged: StagedPlugin, before: InstalledPlugin | No
             "there is no terminal to ask at: nothing is installed without a person",
             hint="look at what is shown; --yes says that you have",
         )
-    return says_yes("May all of this count in runs here?", desk.invocation.signals)
+    return lets_count(desk.invocation.signals)
 
 
 def _agreed_digests(plugin: InstalledPlugin) -> set[str]:
@@ -209,7 +210,7 @@ def _lines(desk: PluginDesk, staged: StagedPlugin, before: InstalledPlugin | Non
 
 
 def _keep(desk: PluginDesk, staged: StagedPlugin, before: InstalledPlugin | None) -> None:
-    """Write it down: the version before is kept, and whether it was switched off."""
+    """Record the installation; the previous version and whether it was disabled are kept."""
     made = staged.install(desk.store)
     if before is not None:
         made = replace(updated(before, made.current), source=made.source, marketplace=made.marketplace)
@@ -228,4 +229,4 @@ def _keep(desk: PluginDesk, staged: StagedPlugin, before: InstalledPlugin | None
 
 
 def _say(words: str, digest: str) -> int:
-    return write_out(clean(f"{words} ({digest[:12]})\n").encode())
+    return print_text(f"{words} ({digest[:12]})\n")

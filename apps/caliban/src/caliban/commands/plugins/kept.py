@@ -1,4 +1,4 @@
-"""`caliban plugin`: what there is of plugins, looked at, taken back and removed. Nothing is fetched here."""
+"""`caliban plugin`: list, show, roll back, remove, validate. Nothing is fetched here."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from caliban.cli.help import command_parser
 from caliban.cli.invocation import Invocation
 from caliban.cli.tables.plugins import PLUGIN
 from caliban.commands.plugins.desk import PluginDesk, open_desk, told
-from caliban.commands.scope import report
+from caliban.commands.report import report
 from caliban.compose.plugins.parts import plugin_hooks
 from caliban.compose.plugins.places import part_lines, plugin_store
 from caliban.compose.plugins.policy import is_enabled
 from caliban.compose.plugins.run import with_plugins
+from caliban.compose.workspace import current_dir, typed_path
 from caliban.errors import CommandRefused
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_lines, print_text, write_out
 from caliban_common.codec import dumps
 from caliban_common.errors import CalibanError
+from caliban_common.files import read_regular
 from caliban_common.near import did_you_mean
-from caliban_common.paths import expand_user
 from caliban_common.terminal import visible
-from caliban_common.text import clean, one_line, plural
+from caliban_common.text import one_line, plural
 from caliban_plugins import (
     Plugin,
     PluginRecords,
@@ -40,7 +41,7 @@ from caliban_plugins.record import InstalledPlugin
 from caliban_plugins.scaffold import make_plugin
 from caliban_plugins.source import PluginSource
 from caliban_plugins.store import switched
-from caliban_plugins.table import read_table
+from caliban_plugins.table import MAX_JSON_BYTES, read_table
 
 MAX_WORDS = 100
 REFUSED = 1
@@ -58,7 +59,7 @@ def list_plugins(invocation: Invocation) -> int:
             f"{row['state']:9} {row['scope']:8} {row['name']:24} {row['version']:10} {row['source']}".rstrip()
             for row in rows
         ] or ["(no plugins)"]
-    return write_out(clean("".join(f"{visible(line)}\n" for line in lines)).encode())
+    return print_lines(map(visible, lines))
 
 
 def show_plugin(invocation: Invocation) -> int:
@@ -82,11 +83,11 @@ def show_plugin(invocation: Invocation) -> int:
 
 def help_plugin(invocation: Invocation) -> int:
     """Print the help of the command."""
-    return write_out(command_parser(PLUGIN).format_help().encode())
+    return print_text(command_parser(PLUGIN).format_help())
 
 
 def rollback(invocation: Invocation) -> int:
-    """Take the version before."""
+    """Go back to the previous version."""
     name = invocation.values["name"]
     store = plugin_store()
     with told():
@@ -104,7 +105,7 @@ def rollback(invocation: Invocation) -> int:
             )
         )
     words = f"{back.name} is version {back.current.version} again ({back.current.digest[:12]})\n"
-    return write_out(clean(words).encode())
+    return print_text(words)
 
 
 def remove(invocation: Invocation) -> int:
@@ -127,13 +128,12 @@ def remove(invocation: Invocation) -> int:
             return replace(records, plugins=tuple(one for one in records.plugins if one.name != gone))
 
         store.change(change)
-    return write_out(clean(f"removed: {gone}\n").encode())
+    return print_text(f"removed: {gone}\n")
 
 
 def validate(invocation: Invocation) -> int:
     """Read a plugin or a marketplace, and say what is wrong with it."""
-    root = expand_user(invocation.values["directory"] or ".")
-    root = root if root.is_absolute() else Path.cwd() / root
+    root = typed_path(invocation.values["directory"] or ".")
     if not root.is_dir():
         raise CommandRefused(f"{one_line(str(root), max_chars=200)} is not a directory")
     index = next((root / name for name in FILES if (root / name).is_file()), None)
@@ -156,14 +156,14 @@ def validate(invocation: Invocation) -> int:
         ]
         text = visible("\n".join(lines))
     for problem in problems:
-        complain(clean(f"caliban: {problem}\n"))
-    return write_out(clean(f"{text}\n").encode()) or (REFUSED if problems else 0)
+        complain(f"caliban: {problem}\n")
+    return print_text(f"{text}\n") or (REFUSED if problems else 0)
 
 
 def init(invocation: Invocation) -> int:
     """Make a new plugin."""
     name = invocation.values["name"]
-    folder = Path.cwd() / name
+    folder = current_dir() / name
     if folder.exists():
         raise CommandRefused(f"there is a {one_line(name, max_chars=80)} here already; nothing was written")
     with told():
@@ -171,7 +171,7 @@ def init(invocation: Invocation) -> int:
             paths = make_plugin(folder, name)
         except CalibanError as error:
             raise CommandRefused(error.message, hint=error.hint) from error
-    return write_out(clean("".join(f"{name}/{path}\n" for path in paths)).encode())
+    return print_text("".join(f"{name}/{path}\n" for path in paths))
 
 
 def _loaded(desk: PluginDesk) -> dict[str, Plugin]:
@@ -248,7 +248,7 @@ def _about(plugin: Plugin, installed: InstalledPlugin | None) -> dict[str, Any]:
 
 
 def _validate_market(root: Path, index: Path, invocation: Invocation) -> int:
-    table = read_table(index.read_bytes(), str(index))
+    table = read_table(read_regular(index, max_bytes=MAX_JSON_BYTES), str(index))
     market = read_market(table, PluginSource(kind="folder", at=str(root)))
     problems = []
     for entry in market.entries:
@@ -268,5 +268,5 @@ def _validate_market(root: Path, index: Path, invocation: Invocation) -> int:
     else:
         text = f"marketplace {market.name}: {plural(len(market.entries), 'plugin')}"
     for problem in problems:
-        complain(clean(f"caliban: {problem}\n"))
-    return write_out(clean(f"{visible(text)}\n").encode()) or (REFUSED if problems else 0)
+        complain(f"caliban: {problem}\n")
+    return print_text(f"{visible(text)}\n") or (REFUSED if problems else 0)

@@ -7,11 +7,11 @@ from msgspec.structs import replace
 from caliban.cli.invocation import Invocation
 from caliban.commands.plugins.desk import PluginDesk, open_desk, place_source, told
 from caliban.errors import CommandRefused, UsageError
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_lines, print_text
 from caliban_common.codec import dumps
 from caliban_common.files import ensure_private_dir, write_atomic
 from caliban_common.terminal import visible
-from caliban_common.text import clean, one_line, plural
+from caliban_common.text import one_line, plural
 from caliban_plugins import Marketplace, PluginFailed, PluginRecords
 from caliban_plugins.record import KnownMarketplace
 
@@ -35,13 +35,13 @@ def marketplace(invocation: Invocation) -> int:
 
 
 def refreshed(desk: PluginDesk, name: str) -> Marketplace:
-    """A marketplace as it is now; as it was read last where it cannot be reached, and that is said."""
+    """A marketplace as it is now, or as last read (with a warning) where it cannot be reached."""
     known = desk.known(name)
     desk.check_source(known.source, name)
     try:
         market, now, data = desk.fetch(known.source)
     except PluginFailed as error:
-        complain(clean(f"caliban: {name}: {error.message}; what was read of it before is taken\n"))
+        complain(f"caliban: {name}: {error.message}; what was read of it before is taken\n")
         return desk.market(name)[0]
     if market.name != name:
         raise CommandRefused(f"{known.source.words} calls itself {market.name} now, and was {name}")
@@ -62,7 +62,7 @@ def _add(desk: PluginDesk, place: str) -> int:
         )
     _keep(desk, known, data)
     count = plural(len(market.entries), "plugin")
-    return write_out(clean(f"added: {market.name} ({count}), from {source.words}\n").encode())
+    return print_text(f"added: {market.name} ({count}), from {source.words}\n")
 
 
 def _remove(desk: PluginDesk, name: str) -> int:
@@ -80,14 +80,14 @@ def _remove(desk: PluginDesk, name: str) -> int:
         return replace(records, marketplaces=kept)
 
     desk.store.change(change)
-    return write_out(clean(f"removed: {name}\n").encode())
+    return print_text(f"removed: {name}\n")
 
 
 def _update(desk: PluginDesk, name: str | None) -> int:
     names = [name] if name is not None else [one.name for one in desk.store.records().marketplaces]
     for one in names:
         market = refreshed(desk, one)
-        write_out(clean(f"{one}: {plural(len(market.entries), 'plugin')}\n").encode())
+        print_text(f"{one}: {plural(len(market.entries), 'plugin')}\n")
     return 0
 
 
@@ -117,7 +117,7 @@ def _list(desk: PluginDesk, name: str | None) -> int:
         lines = [dumps(row).decode() for row in rows]
     elif not lines:
         lines = ["(no marketplaces)" if name is None else "(no plugins)"]
-    return write_out(clean("".join(f"{visible(line)}\n" for line in lines)).encode())
+    return print_lines(map(visible, lines))
 
 
 def _keep(desk: PluginDesk, known: KnownMarketplace, data: bytes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,61 +13,39 @@ from msgspec.structs import replace
 
 from caliban.cli.invocation import Invocation
 from caliban.commands.rewind.outcome import Rewound, conversation_json, steps_json, told
-from caliban.compose.host import this_host
-from caliban.compose.permissions import roots_of
 from caliban.compose.project import build_settings
-from caliban.compose.recorder import checkpoint_root, limits_of, now, prompt_points
+from caliban.compose.rewinds import STOPS, RewindPoints, RewindScene, rewind_points
 from caliban.compose.session import find_sessions
 from caliban.compose.sessionstore import session_store
 from caliban.compose.truncation import Cut, cut_before
 from caliban.compose.workspace import build_workspace
 from caliban.errors import CommandRefused, MissingError, UsageError
-from caliban.stdio import complain, write_out
-from caliban_checkpoint import (
-    SUPPORTED,
-    CheckpointStore,
-    Manifest,
-    RestoredFile,
-    Restorer,
-    RestoreStep,
-    Roots,
-    forced,
-    unlisted,
-    workspace_dir,
-)
+from caliban.stdio import complain, print_text, write_out
+from caliban_checkpoint import SUPPORTED, Manifest, RestoredFile, RestoreStep, forced
 from caliban_common.codec import dumps
 from caliban_common.terminal import visible
-from caliban_common.text import clean, one_line, plural
+from caliban_common.text import one_line, plural
 from caliban_sessions import SessionWriter
 
 NOT_DONE: Final = 1
-STOPS: Final = ("conflict", "impossible")
 
 
 class RewindInputs(Struct, frozen=True, kw_only=True):
-    """What there is to go back in: the checkpoints of a session, those of prompts without any included."""
+    """The session to go back in, and its prompts."""
 
     session: str
     workspace: Path
-    checkpoints: CheckpointStore
-    restorer: Restorer
-    manifests: tuple[Manifest, ...]
-    unwritten: tuple[Manifest, ...]
-
-    @property
-    def all(self) -> tuple[Manifest, ...]:
-        """Every prompt in order."""
-        return (*self.manifests, *self.unwritten)
+    points: RewindPoints
 
     def named(self, index: int) -> Manifest:
         """Prompt `index`. Raises `MissingError`."""
-        for manifest in self.all:
-            if manifest.prompt_index == index:
-                return manifest
-        raise MissingError(
-            f"session {self.session!r} has no prompt {index} to go back to",
-            hint=f"caliban rewind {self.session} --list shows those that it has",
-        )
+        manifest = self.points.find(index)
+        if manifest is None:
+            raise MissingError(
+                f"session {self.session!r} has no prompt {index} to go back to",
+                hint=f"caliban rewind {self.session} --list shows those that it has",
+            )
+        return manifest
 
 
 def rewind(invocation: Invocation) -> int:
@@ -76,7 +55,7 @@ def rewind(invocation: Invocation) -> int:
     workspace = build_workspace(invocation.options.workspace.workspace)
     inputs = _inputs(invocation, workspace)
     if values["to"] is None:
-        return write_out(clean(_listed(inputs, as_json=values["json"])).encode())
+        return print_text(_listed(inputs, as_json=values["json"]))
     manifest = inputs.named(values["to"])
     if not values["conversation"] and not SUPPORTED:
         raise CommandRefused(
@@ -124,22 +103,18 @@ def _inputs(invocation: Invocation, workspace: Path) -> RewindInputs:
     _check_place(session_store(options.session).load(saved.id).workspace, workspace, saved.id)
     for warning in saved.warnings:
         complain(f"caliban: {warning}\n")
-    host = this_host()
-    settings = build_settings(options.settings, workspace)
-    place = workspace_dir(checkpoint_root(host.environ), workspace)
-    checkpoints = CheckpointStore(place, saved.id, limits_of(host.environ))
-    manifests, problems = checkpoints.load()
-    for problem in problems:
-        complain(clean(f"caliban: {problem}\n"))
-    roots = Roots((workspace, *roots_of(settings, workspace)))
-    return RewindInputs(
-        session=saved.id,
-        workspace=workspace,
-        checkpoints=checkpoints,
-        restorer=Restorer(checkpoints, roots),
-        manifests=tuple(manifests),
-        unwritten=tuple(unlisted(manifests, prompt_points(saved.messages), now="")),
+    points = rewind_points(
+        RewindScene(
+            session=saved.id,
+            messages=saved.messages,
+            workspace=workspace,
+            settings=build_settings(options.settings, workspace),
+            environ=os.environ,
+        )
     )
+    for problem in points.problems:
+        complain(f"caliban: {problem}\n")
+    return RewindInputs(session=saved.id, workspace=workspace, points=points)
 
 
 def _check_place(used: str, workspace: Path, session: str) -> None:
@@ -154,7 +129,7 @@ def _check_place(used: str, workspace: Path, session: str) -> None:
 def _listed(inputs: RewindInputs, *, as_json: bool) -> str:
     """The prompts, the newest first."""
     rows = []
-    for manifest in reversed(inputs.all):
+    for manifest in reversed(inputs.points.all):
         if as_json:
             row = {
                 "prompt": manifest.prompt_index,
@@ -208,15 +183,7 @@ def _go_back(invocation: Invocation, inputs: RewindInputs, manifest: Manifest, s
 def _restored(
     inputs: RewindInputs, steps: tuple[RestoreStep, ...], manifest: Manifest
 ) -> tuple[RestoredFile, ...]:
-    to_do = tuple(step for step in steps if step.kind in ("restore", "delete"))
-    done: tuple[RestoredFile, ...] = ()
-    if to_do:
-        for missing in inputs.unwritten:
-            inputs.checkpoints.save(replace(missing, created_at=now()))
-        title = f"back to before prompt {manifest.prompt_index}"
-        index = inputs.all[-1].prompt_index + 1
-        put_back = Manifest(prompt_index=index, kind="rewind", title=title, created_at=now())
-        done = inputs.restorer.apply(to_do, put_back)
+    done = inputs.points.apply(steps, f"back to before prompt {manifest.prompt_index}")
     by_path = {item.step.path: item for item in done}
     return tuple(
         by_path.get(step.path) or RestoredFile(step=step, problem=step.reason if step.kind in STOPS else "")
@@ -245,7 +212,7 @@ def _planned(
             )
     steps: tuple[RestoreStep, ...] = ()
     if not values["conversation"]:
-        steps = inputs.restorer.plan(inputs.all, manifest.prompt_index)
+        steps = inputs.points.plan(manifest.prompt_index)
         if values["force"]:
             steps = tuple(map(forced, steps))
     return steps, cut
@@ -255,7 +222,7 @@ def _report(invocation: Invocation, inputs: RewindInputs, rewound: Rewound) -> i
     values = invocation.values
     is_whole = rewound.done and not any(item.problem for item in rewound.files)
     code = 0 if is_whole or (values["dry_run"] and not rewound.barred) else NOT_DONE
-    notes = [note for m in inputs.all if m.prompt_index >= values["to"] for note in _notes(m)]
+    notes = [note for m in inputs.points.all if m.prompt_index >= values["to"] for note in _notes(m)]
     if values["conversation"]:
         notes = []
     if values["json"]:
@@ -269,9 +236,9 @@ def _report(invocation: Invocation, inputs: RewindInputs, rewound: Rewound) -> i
             "notes": notes,
         }
         return write_out(dumps(data) + b"\n") or code
-    written = write_out(clean(told(rewound, inputs.workspace, dry_run=values["dry_run"])).encode())
+    written = print_text(told(rewound, inputs.workspace, dry_run=values["dry_run"]))
     for note in notes:
-        complain(clean(f"caliban: {note}\n"))
+        complain(f"caliban: {note}\n")
     if rewound.barred:
         hint = (
             "--force overwrites what others did, and does what can be done" if not values["dry_run"] else ""

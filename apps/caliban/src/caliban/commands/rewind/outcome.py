@@ -1,4 +1,4 @@
-"""What going back came to, in words and as data."""
+"""The result of a rewind, in words and as data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DONE: Final[Mapping[str, str]] = MappingProxyType(
         "impossible": "NOT KEPT",
     }
 )
-"""What is said of a step, done or only planned."""
+"""How a step is described, done or only planned."""
 
 
 class Rewound(Struct, frozen=True, kw_only=True):

@@ -6,11 +6,11 @@ from msgspec.structs import replace
 
 from caliban.cli.invocation import Invocation
 from caliban.cli.options import Options
-from caliban.commands.scope import report
+from caliban.commands.report import report
 from caliban.compose.app import open_app
 from caliban.errors import CommandRefused
 from caliban.faces.cancellable import run_cancellable
-from caliban.stdio import write_out
+from caliban.stdio import print_text, write_out
 from caliban_checkpoint import Manifest
 from caliban_common.codec import dumps
 from caliban_common.errors import CalibanError
@@ -28,7 +28,7 @@ def summarise(invocation: Invocation, session: str, manifest: Manifest) -> int:
         return write_out(dumps(data) + b"\n")
     where = "from prompt {} on" if side == "from" else "before prompt {}"
     words = f"what was said {where.format(manifest.prompt_index)} is a summary now"
-    return write_out(f"{words}: {plural(before, 'message')} became {after}\n".encode())
+    return print_text(f"{words}: {plural(before, 'message')} became {after}\n")
 
 
 async def _summarised(options: Options, manifest: Manifest, side: str) -> tuple[int, int]:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from caliban.cli.invocation import Invocation
+from caliban.commands.asked import can_answer, says_yes
 from caliban.compose.project import build_settings
 from caliban.compose.retention import forget_checkpoints, move_checkpoints
 from caliban.compose.sessionstore import cleanup_days, require_session, session_store
 from caliban.compose.workspace import build_workspace
 from caliban.errors import CommandRefused, UsageError
-from caliban.stdio import complain, write_out
-from caliban_common.text import clean, one_line, plural
+from caliban.stdio import complain, print_lines
+from caliban_common.text import one_line, plural
 from caliban_sessions import SessionError, SessionStore, is_name
 
 MAX_DAYS = 100_000
@@ -23,7 +23,7 @@ NAMED = 20
 
 
 def rename_session(invocation: Invocation) -> int:
-    """Give a session another name, or a title, or both."""
+    """Rename a session, give it a title, or both."""
     values = invocation.values
     name, new, title = values["name"], values["new"], values["title"]
     if new is None and title is None:
@@ -41,7 +41,7 @@ def rename_session(invocation: Invocation) -> int:
         with store.open(new or name, create=False) as session:
             session.describe(title=one_line(title, max_chars=TITLE_CHARS))
         said.append(f"{new or name} is shown as {one_line(title)!r}" if title.strip() else "it has no title")
-    return _say(said)
+    return print_lines(said)
 
 
 def label_session(invocation: Invocation) -> int:
@@ -51,7 +51,7 @@ def label_session(invocation: Invocation) -> int:
     added = tuple(one_line(label, max_chars=LABEL_CHARS + 1) for label in values["labels"])
     store = _store_with(invocation, name)
     if not added and not removed:
-        return _say(store.load(name).labels or ["(no labels)"])
+        return print_lines(store.load(name).labels or ["(no labels)"])
     for label in added:
         if not label or len(label) > LABEL_CHARS:
             raise UsageError(f"a label has 1 to {LABEL_CHARS} characters; {label!r} does not")
@@ -64,7 +64,7 @@ def label_session(invocation: Invocation) -> int:
         if len(after) > LABELS:
             raise UsageError(f"a session has at most {LABELS} labels", hint="--remove LABEL takes one away")
         session.describe(labels=after)
-    return _say(after or ["(no labels)"])
+    return print_lines(after or ["(no labels)"])
 
 
 def fork_session(invocation: Invocation) -> int:
@@ -75,19 +75,19 @@ def fork_session(invocation: Invocation) -> int:
     with store.fork(values["name"], new) as session:
         for warning in session.state.warnings:
             complain(f"caliban: {warning}\n")
-    return _say([new])
+    return print_lines([new])
 
 
 def remove_sessions(invocation: Invocation) -> int:
-    """Remove those that are named; each that stays is named with the reason."""
+    """Remove the named sessions; report each one that stays, and why."""
     values = invocation.values
     store = session_store(invocation.options.session)
     names = list(dict.fromkeys(values["names"]))
     for name in names:
         if not store.exists(name) and not (is_name(name) and store.has_leftovers(name)):
             require_session(store, name)
-    if not _may(values["yes"], f"remove {', '.join(names)}? It cannot be undone.", "remove"):
-        return _say(["nothing was removed"]) or 1
+    if not _may_remove(invocation, ", ".join(names), "remove"):
+        return print_lines(["nothing was removed"]) or 1
     workspaces = {head.name: head.workspace for head in store.list() if head.name in names}
     code = 0
     for name in names:
@@ -98,12 +98,12 @@ def remove_sessions(invocation: Invocation) -> int:
             code = 1
         else:
             _forget_checkpoints({name: workspaces.get(name, "")})
-            code = _say([f"removed {name}"]) or code
+            code = print_lines([f"removed {name}"]) or code
     return code
 
 
 def prune_sessions(invocation: Invocation) -> int:
-    """Remove the sessions that nobody used for so long."""
+    """Remove the sessions that were not used for some time."""
     values, options = invocation.values, invocation.options
     days = values["days"]
     if days is None:
@@ -118,19 +118,20 @@ def prune_sessions(invocation: Invocation) -> int:
     before = datetime.now(UTC) - timedelta(days=min(days, MAX_DAYS))
     old = [head.name for head in store.list() if head.updated_at < before and not head.problem]
     if not old:
-        return _say([f"every session was used in the last {plural(days, 'day')}"])
+        return print_lines([f"every session was used in the last {plural(days, 'day')}"])
     if values["dry_run"]:
-        return _say([*old, f"{plural(len(old), 'session')} would be removed"])
-    what = f"remove {_some(old)}, not used for {plural(days, 'day')}? It cannot be undone."
-    if not _may(values["yes"], what, "prune"):
-        return _say(["nothing was removed"]) or 1
+        return print_lines([*old, f"{plural(len(old), 'session')} would be removed"])
+    if not _may_remove(invocation, f"{_some(old)}, not used for {plural(days, 'day')}", "prune"):
+        return print_lines(["nothing was removed"]) or 1
     workspaces = {head.name: head.workspace for head in store.list()}
     gone = store.remove_unused(before)
-    _forget_checkpoints({name: workspaces[name] for name in gone})
+    _forget_checkpoints({name: workspaces.get(name, "") for name in gone})
     for name in old:
         if name not in gone:
             complain(f"caliban: {name} stays: it is in use, or was used meanwhile, or cannot be removed\n")
-    return _say([f"removed {plural(len(gone), 'session')}: {_some(gone)}" if gone else "nothing was removed"])
+    return print_lines(
+        [f"removed {plural(len(gone), 'session')}: {_some(gone)}" if gone else "nothing was removed"]
+    )
 
 
 def _forget_checkpoints(workspaces: Mapping[str, str]) -> None:
@@ -145,23 +146,15 @@ def _store_with(invocation: Invocation, name: str) -> SessionStore:
     return store
 
 
-def _may(is_sure: bool, question: str, verb: str) -> bool:
-    """Whether a person agrees. Raises `CommandRefused` where nobody can be asked."""
-    if is_sure:
+def _may_remove(invocation: Invocation, what: str, verb: str) -> bool:
+    """Whether a person agrees to remove `what`. Raises `CommandRefused` where nobody can be asked."""
+    if invocation.values["yes"]:
         return True
-    if sys.stdin is None or not sys.stdin.isatty():
+    if not can_answer():
         raise CommandRefused(f"{verb}: nobody can be asked here", hint="--yes removes without asking")
-    complain(f"{question} [y/N] ")
-    try:
-        return sys.stdin.readline().strip().lower() in ("y", "yes")
-    except (OSError, ValueError):
-        return False
+    return says_yes(f"remove {what}? It cannot be undone.", invocation.signals)
 
 
 def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return ", ".join(names[:NAMED]) + more
-
-
-def _say(lines: Sequence[str]) -> int:
-    return write_out(clean("".join(f"{line}\n" for line in lines)).encode())

@@ -1,4 +1,4 @@
-"""`caliban sessions export`: a session for others, without secrets."""
+"""`caliban sessions export`: a session to share, without secrets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from caliban.compose.sessionstore import require_session, session_store
 from caliban.compose.spending import SavedPrices
 from caliban.compose.workspace import build_workspace
 from caliban.errors import CommandRefused
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_text, write_out
 from caliban_common.errors import CalibanError
 from caliban_common.files import write_atomic
 from caliban_common.mask import Masker
@@ -52,7 +52,7 @@ def export_session(invocation: Invocation) -> int:
     if target is None:
         return write_out(data)
     write_export(target, data, force=bool(values["force"]))
-    return write_out(clean(f"{target}\n").encode())
+    return print_text(f"{target}\n")
 
 
 def exported(
@@ -71,9 +71,9 @@ def form_of(target: Path | None) -> str:
 
 
 def export_masker(names: Iterable[str], tell: Callable[[str], None] | None = None) -> Masker:
-    """What takes out the secrets of this environment, and the stored keys of the providers in `names`.
+    """Masks the secrets of this environment, and the stored keys of the providers in `names`.
 
-    What goes wrong is told on standard error, or by `tell`.
+    Problems are reported on standard error, or to `tell`.
     """
     masker = Masker()
     learn(masker, secret_variables(dict(os.environ)))

@@ -12,12 +12,12 @@ from caliban.cli.options import SystemOptions
 from caliban.compose.sessionstore import session_store
 from caliban.compose.system import instructions
 from caliban.errors import CommandRefused, MissingError
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_text
 from caliban_common.errors import DataError, FileFailed, NotRegularFile, TooLarge
 from caliban_common.files import read_regular
 from caliban_common.message import system
 from caliban_common.paths import expand_user
-from caliban_common.text import clean, plural
+from caliban_common.text import plural
 from caliban_sessions import SessionState, check_name
 from caliban_sessions.intake import Taken, read_claude, read_exported
 
@@ -37,9 +37,9 @@ def import_session(invocation: Invocation) -> int:
     name = values["name"] or taken.state.name or store.fresh_name()
     state = _with_system(replace(taken.state, name=name))
     if values["dry_run"]:
-        return write_out(clean(f"{name}: {plural(len(taken.state.messages), 'message')}\n").encode())
+        return print_text(f"{name}: {plural(len(taken.state.messages), 'message')}\n")
     store.create(state, taken.facts)
-    return write_out(clean(f"{name}\n").encode())
+    return print_text(f"{name}\n")
 
 
 def _taken(path: Path) -> Taken:

@@ -13,9 +13,10 @@ from caliban.compose.project import build_settings
 from caliban.compose.sessionstore import require_session, session_store
 from caliban.compose.spending import SavedPrices, spent_by, usd
 from caliban.compose.workspace import build_workspace
-from caliban.stdio import complain, write_out
+from caliban.errors import MissingError
+from caliban.stdio import complain, print_text
 from caliban_common.codec import usage_to_json
-from caliban_common.text import clean, one_line, plural
+from caliban_common.text import one_line, plural
 from caliban_sessions import SessionHead, SessionState, SessionStore
 from caliban_sessions.find import named, search
 from caliban_sessions.tree import SessionTree, tree_of
@@ -25,12 +26,12 @@ SAID_CHARS = 400
 
 
 def sessions(invocation: Invocation) -> int:
-    """The word behind `sessions` is a verb; without one it shows its help."""
-    return write_out(command_parser(SESSIONS).format_help().encode())
+    """Show the help: `sessions` needs a verb."""
+    return print_text(command_parser(SESSIONS).format_help())
 
 
 def list_sessions(invocation: Invocation) -> int:
-    """Print the sessions that are asked for, and name what is none on standard error."""
+    """Print the matching sessions; damaged files are named on standard error."""
     values, options = invocation.values, invocation.options
     workspace = build_workspace(options.workspace.workspace)
     store = session_store(options.session)
@@ -54,16 +55,14 @@ def list_sessions(invocation: Invocation) -> int:
             json.dumps(_data(head, prices, depth, hits.get(head.name)), ensure_ascii=False)
             for depth, head in rows
         ]
-        return write_out(clean("".join(line + "\n" for line in lines)).encode())
+        return print_text("".join(line + "\n" for line in lines))
     if not chosen:
-        return write_out(
-            _none(here, is_filtered=any(values[name] for name in ("query", "search", "label"))).encode()
-        )
-    return write_out(clean(_table(rows, prices, hits, shows_place=everywhere)).encode())
+        return print_text(_none(here, is_filtered=any(values[name] for name in ("query", "search", "label"))))
+    return print_text(_table(rows, prices, hits, shows_place=everywhere))
 
 
 def show_session(invocation: Invocation) -> int:
-    """Print what is known of one session, and what was said in it."""
+    """Print the facts of one session, and its messages in short."""
     options, name = invocation.options, invocation.values["name"]
     store = session_store(options.session)
     require_session(store, name)
@@ -71,15 +70,17 @@ def show_session(invocation: Invocation) -> int:
     for warning in state.warnings:
         complain(f"caliban: {warning}\n")
     prices = SavedPrices(build_settings(options.settings, build_workspace(options.workspace.workspace)))
-    head = next(head for head in store.list() if head.name == name)
+    head = next((head for head in store.list() if head.name == name), None)
+    if head is None:
+        raise MissingError(f"session {name!r} was removed meanwhile")
     if invocation.values["json"]:
         data = json.dumps(_data(head, prices, 0, None), ensure_ascii=False)
-        return write_out(clean(data + "\n").encode())
-    return write_out(clean("".join(_shown(state, head, prices))).encode())
+        return print_text(data + "\n")
+    return print_text("".join(_shown(state, head, prices)))
 
 
 def is_of(head: SessionHead, here: str | None) -> bool:
-    """Whether it was used in the directory `here`; one of an earlier version does not say where."""
+    """Whether it was used in the directory `here`; sessions of earlier versions do not say."""
     return here is None or head.workspace in ("", here)
 
 
@@ -112,7 +113,7 @@ def _matching(
 def _rows(
     chosen: list[SessionHead], listed: Sequence[SessionHead], *, is_tree: bool
 ) -> list[tuple[int, SessionHead]]:
-    """What to show, and how deep each of them stands."""
+    """The sessions to show, each with its depth."""
     if not is_tree:
         return [(0, head) for head in chosen]
     return list(walk(tree_of(chosen)))

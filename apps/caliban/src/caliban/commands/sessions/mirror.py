@@ -9,9 +9,8 @@ from caliban.commands.sessions.export import export_masker
 from caliban.compose.mirror import mirror_root, write_transcript
 from caliban.compose.sessionstore import require_session, session_store
 from caliban.compose.workspace import build_workspace
-from caliban.stdio import complain, write_out
+from caliban.stdio import complain, print_text
 from caliban_common.errors import CalibanError
-from caliban_common.text import clean
 
 
 def mirror_sessions(invocation: Invocation) -> int:
@@ -36,5 +35,5 @@ def mirror_sessions(invocation: Invocation) -> int:
             complain(f"caliban: {name} is not mirrored: {error.message}\n")
             code = 1
         else:
-            code = write_out(clean(f"{path}\n").encode()) or code
+            code = print_text(f"{path}\n") or code
     return code

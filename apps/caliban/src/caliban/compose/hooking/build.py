@@ -24,13 +24,13 @@ from caliban_hooks import (
     Addresses,
     BadHook,
     ConfiguredHooks,
+    EventContext,
     HookFailed,
     HookParts,
     Investigations,
     Programs,
     Questions,
     ServerCalls,
-    Surroundings,
     read_patterns,
 )
 from caliban_hooks.command import DEPTH_VARIABLE, PROJECT_VARIABLES
@@ -89,7 +89,7 @@ def _parts(inputs: HookInputs) -> HookParts:
     masker, workspace = inputs.host.masker, inputs.workspace
     return HookParts(
         askers=_askers(inputs),
-        around=Surroundings(
+        context=EventContext(
             workspace=workspace,
             mode=lambda: inputs.run.permissions.mode,
             dialect=ClaudeDialect(workspace),

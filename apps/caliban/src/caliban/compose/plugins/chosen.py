@@ -14,10 +14,11 @@ from caliban.cli.options import Options
 from caliban.compose.plugins.places import OWN, OWN_NAMES, folders_in, plugin_store
 from caliban.compose.plugins.policy import is_enabled, named_in_vain, source_problem
 from caliban.compose.project import ALLOWED, Project
+from caliban.compose.workspace import typed_path
 from caliban.errors import ConfigError, MissingError
 from caliban.version import VERSION
 from caliban_common.errors import CalibanError
-from caliban_common.paths import expand_user, managed_settings_dir
+from caliban_common.paths import managed_settings_dir
 from caliban_common.text import one_line
 from caliban_drive.notice import Notice, Report
 from caliban_plugins import Plugin, PluginRecords, PluginStore, StoreUnusable, read_plugin, read_tree
@@ -112,8 +113,7 @@ class _Finder:
 
     def _of_flags(self) -> Iterator[Plugin]:
         for text in self._inputs.options.extensions.plugin_dir:
-            path = expand_user(text)
-            path = path if path.is_absolute() else Path.cwd() / path
+            path = typed_path(text)
             if not path.is_dir():
                 raise MissingError(f"--plugin-dir: {one_line(text, max_chars=200)} is not a directory")
             problem = self._not_from(path)

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from caliban.compose.host import Host
 from caliban.compose.permissions import web_hosts_of
+from caliban.compose.workspace import typed_path
 from caliban_common.errors import CalibanError
 from caliban_common.files import ensure_private_dir, read_regular, write_atomic
 from caliban_common.paths import cache_dir
@@ -181,4 +182,4 @@ def _redirected(url: str, target: str) -> str:
 
 def local_path(text: str) -> str:
     """A path that a person typed, as it is written down."""
-    return os.path.realpath(Path(text).expanduser())
+    return os.path.realpath(typed_path(text))

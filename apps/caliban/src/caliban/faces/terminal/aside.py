@@ -1,4 +1,4 @@
-"""What anything but the screen writes to the terminal meanwhile: read, and shown as notices."""
+"""Output of libraries and programs while the screen is up: captured, and shown as notices."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import anyio
 
-from caliban_common.text import clean, one_line
+from caliban_common.text import one_line
 
 MAX_LINE_BYTES = 4096
 STREAMS = (1, 2)
@@ -16,7 +16,7 @@ STREAMS = (1, 2)
 class OutputAside:
     """Standard output and standard error of this process lead into a pipe from `begin` to `end`.
 
-    What programs and libraries print comes out as lines of `show`; what comes too fast for it is lost.
+    What is printed meanwhile is passed to `show` line by line; what comes too fast is lost.
     """
 
     def __init__(self, show: Callable[[str], None]) -> None:
@@ -38,11 +38,14 @@ class OutputAside:
         return terminal
 
     def end(self) -> None:
-        """Give the streams back; does nothing a second time."""
+        """Give the streams back, and let go of the pipe; does nothing a second time."""
         for stream, kept in self._kept.items():
             os.dup2(kept, stream)
             os.close(kept)
         self._kept.clear()
+        if self._reader >= 0:
+            os.close(self._reader)
+            self._reader = -1
 
     async def read(self) -> None:
         """Show what comes, line by line, until cancelled."""
@@ -59,6 +62,6 @@ class OutputAside:
             if len(rest) > MAX_LINE_BYTES:
                 lines, rest = [*lines, rest], b""
             for line in lines:
-                text = one_line(clean(line.decode("utf-8", "replace")), max_chars=500)
+                text = one_line(line.decode("utf-8", "replace"))
                 if text:
                     self._show(text)

@@ -1,4 +1,4 @@
-"""What the questions of the terminal need of the app: what a call would do, and where its rules are kept."""
+"""What the terminal's questions need from the app: what a call would do, and where its rules go."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class AppDesk:
         )
 
     def _effects(self, request: ApprovalRequest) -> tuple[str, ...]:
-        """What the engine found that the call does beyond its words, one line each."""
+        """Effects of the call that the engine found, one line each."""
         engine = self._app.permissions.engine
         explained = engine.explain(request.tool, request.call.input)
         found = [
@@ -163,7 +163,7 @@ def _words(value: Any) -> str:
 
 
 def _text(request: ApprovalRequest, given: Mapping[str, Any]) -> str:
-    """All that the call says: a command as it is, with the rest of the arguments below it."""
+    """The whole call: its command or main argument, with the other arguments below it."""
     tool = request.tool
     command = next((name for name, role in tool.roles.items() if role in ("command", "url")), None)
     main = given.get(command or tool.main_argument or "")

@@ -6,6 +6,9 @@ import os
 from pathlib import Path
 from typing import Final
 
+from caliban_common.errors import CalibanError
+from caliban_common.files import read_regular
+
 MAX_BYTES: Final = 4096
 SHORT: Final = 8
 """Digits of a commit that is on no branch."""
@@ -20,7 +23,7 @@ class BranchReader:
         self._branch = ""
 
     def read(self) -> str:
-        """The branch of now, the first digits of a commit, or nothing outside of a repository."""
+        """The current branch, the first digits of a commit, or nothing outside a repository."""
         if self._head is None:
             return ""
         try:
@@ -52,8 +55,8 @@ def _branch(text: str) -> str:
 
 
 def _text(path: Path) -> str:
+    """The first line of a file of git; nothing where it cannot be read, or is a pipe with that name."""
     try:
-        with path.open("rb") as file:
-            return file.read(MAX_BYTES).decode("utf-8", "replace").splitlines()[0].strip()
-    except (OSError, IndexError, ValueError):
+        return read_regular(path, max_bytes=MAX_BYTES).decode("utf-8", "replace").splitlines()[0].strip()
+    except (CalibanError, IndexError):
         return ""

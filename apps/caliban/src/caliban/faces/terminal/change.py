@@ -1,15 +1,15 @@
-"""What a call would change of a file, before it is made: for a person who decides about it."""
+"""What a call would change in a file, for the person who decides about it."""
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from msgspec import Struct
 
-from caliban_common.errors import CalibanError
+from caliban_common.errors import CalibanError, FileFailed
+from caliban_common.files import read_regular
 from caliban_common.paths import expand_user
 from caliban_common.tool import ToolSpec
 
@@ -48,14 +48,11 @@ def _text_of(path: Path) -> str | None:
     from caliban_tools_builtin.fs.text import decode
 
     try:
-        about = path.stat()
-    except FileNotFoundError:
-        return None
-    if not stat.S_ISREG(about.st_mode):
-        raise ValueError("it is no regular file")
-    if about.st_size > MAX_BYTES:
-        raise ValueError(f"it is larger than {MAX_BYTES:,} bytes")
-    return decode(path.read_bytes(), str(path)).text
+        return decode(read_regular(path, max_bytes=MAX_BYTES), str(path)).text
+    except FileFailed as error:
+        if error.missing:
+            return None
+        raise
 
 
 def _after(before: str | None, given: Mapping[str, Any]) -> str:

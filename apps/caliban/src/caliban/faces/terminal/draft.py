@@ -1,4 +1,4 @@
-"""What an open app knows that helps to write a prompt: files, resources, the history, other programs."""
+"""What helps to write a prompt: files, resources, the history, other programs."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _further(app: App, programs: AppPrograms) -> Mapping[str, FileSuggestionSour
 
 
 async def _resources(app: App) -> Sequence[str]:
-    """`server:uri` of all that the servers of the run offer, as far as they say so in time."""
+    """`server:uri` of every resource that the servers of the run list in time."""
     names: list[str] = []
     if app.servers is None:
         return names

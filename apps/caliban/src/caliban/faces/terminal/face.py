@@ -118,7 +118,7 @@ class TerminalFace:
                     raise
 
     async def _without_key(self, error: MissingKey) -> None:
-        """Say how to go on without a key, and wait for a line: then it is looked for again."""
+        """Explain how to provide a key, and wait for Enter; then the key is looked for again."""
         from caliban.faces.terminal.welcome import WELCOME
 
         self._code = error.code
@@ -141,7 +141,7 @@ class TerminalFace:
         return answer
 
     def _greet(self, app: App, session: Session) -> None:
-        """Three hints for who is here for the first time, and nothing more."""
+        """Show three hints to a first-time user."""
         from caliban.compose.sessionstore import session_store
         from caliban.faces.terminal.welcome import HINTS
 
@@ -208,7 +208,7 @@ def _here() -> str:
 
 
 def _farewell(app: App, session: Session) -> str:
-    """How to come back, where there is something to come back to."""
+    """How to resume the session, where there is something to resume."""
     if app.options.session.no_save or all(message.role == "system" for message in session.messages):
         return ""
     return f"caliban --resume {session.id} goes on with this conversation"

@@ -8,26 +8,12 @@ from types import MappingProxyType
 from typing import Final
 
 import anyio.to_thread
-from msgspec import Struct
 
 from caliban.compose.app import App
-from caliban.compose.permissions import roots_of
-from caliban.compose.recorder import checkpoint_root, limits_of, now, prompt_points
+from caliban.compose.rewinds import DOES, STOPS, RewindPoints, RewindScene, rewind_points
 from caliban.compose.truncation import cut_before
 from caliban.errors import CommandRefused
-from caliban_checkpoint import (
-    SUPPORTED,
-    CheckpointError,
-    CheckpointStore,
-    Manifest,
-    RestoredFile,
-    Restorer,
-    RestoreStep,
-    Roots,
-    forced,
-    unlisted,
-    workspace_dir,
-)
+from caliban_checkpoint import SUPPORTED, CheckpointError, Manifest, RestoreStep, forced
 from caliban_common.text import one_line, plural
 from caliban_drive.part import HistorySide
 from caliban_drive.session import Session
@@ -35,23 +21,9 @@ from caliban_tui.overlay.views import PromptRow, Restored, RestoreFile, RestoreK
 from caliban_tui.question.asked import CallBrief
 
 SHOWN_BYTES: Final = 500_000
-BARRED: Final = ("conflict", "impossible")
 WORDS: Final[Mapping[str, str]] = MappingProxyType(
     {"restore": "puts back", "delete": "deletes", "conflict": "keeps", "impossible": "keeps"}
 )
-
-
-class _Kept(Struct, frozen=True, kw_only=True):
-    store: CheckpointStore
-    restorer: Restorer
-    known: tuple[Manifest, ...]
-    unwritten: tuple[Manifest, ...]
-
-    def named(self, index: int) -> Manifest:
-        for manifest in self.known:
-            if manifest.prompt_index == index:
-                return manifest
-        raise CommandRefused(f"there is no prompt {index} any more")
 
 
 class GoBack:
@@ -63,7 +35,7 @@ class GoBack:
 
     async def prompts(self) -> tuple[PromptRow, ...]:
         """The prompts, the newest first."""
-        kept = await anyio.to_thread.run_sync(self._kept)
+        points = await anyio.to_thread.run_sync(self._points)
         return tuple(
             PromptRow(
                 index=manifest.prompt_index,
@@ -72,7 +44,7 @@ class GoBack:
                 files=len(manifest.entries),
                 notes=manifest.notes,
             )
-            for manifest in reversed(kept.known)
+            for manifest in reversed(points.all)
         )
 
     async def plan(self, prompt: PromptRow) -> RestorePlan:
@@ -94,24 +66,28 @@ class GoBack:
             words=f"back to before prompt {prompt.index}: {'; '.join(said)}", reopens=kind != "code"
         )
 
-    def _kept(self) -> _Kept:
+    def _points(self) -> RewindPoints:
         app, session = self._app, self._session
-        place = workspace_dir(checkpoint_root(app.environ), app.workspace)
-        store = CheckpointStore(place, session.id, limits_of(app.environ))
-        manifests, _ = store.load()
-        unwritten = tuple(unlisted(manifests, prompt_points(session.messages, app.masker), now=now()))
-        restorer = Restorer(store, Roots((app.workspace, *roots_of(app.live.now, app.workspace))))
-        return _Kept(store=store, restorer=restorer, known=(*manifests, *unwritten), unwritten=unwritten)
+        return rewind_points(
+            RewindScene(
+                session=session.id,
+                messages=session.messages,
+                workspace=app.workspace,
+                settings=app.live.now,
+                environ=app.environ,
+                masker=app.masker,
+            )
+        )
 
     def _plan(self, prompt: PromptRow) -> RestorePlan:
-        kept = self._kept()
-        manifest = kept.named(prompt.index)
+        points = self._points()
+        manifest = _named(points, prompt.index)
         cut = cut_before(self._session.messages, manifest.prompt_id, None)
         no_files = self._no_files()
         files: tuple[RestoreFile, ...] = ()
         if not no_files:
-            steps = kept.restorer.plan(kept.known, prompt.index)
-            files = tuple(_file(kept, step) for step in steps if step.kind in WORDS)
+            steps = points.plan(prompt.index)
+            files = tuple(_file(points, step) for step in steps if step.kind in WORDS)
         return RestorePlan(
             prompt=prompt,
             files=files,
@@ -134,17 +110,17 @@ class GoBack:
         return ""
 
     def _put_back(self, prompt: PromptRow, force: bool) -> str:
-        kept = self._kept()
+        points = self._points()
         why = self._no_files()
         if why:
             raise CommandRefused(why)
-        steps = kept.restorer.plan(kept.known, prompt.index)
+        steps = points.plan(prompt.index)
         if force:
             steps = tuple(map(forced, steps))
-        barred = next((step for step in steps if step.kind in BARRED), None)
+        barred = next((step for step in steps if step.kind in STOPS), None)
         if barred is not None and not force:
             raise CommandRefused(f"nothing was changed: {barred.path}: {one_line(barred.reason)}")
-        done = _applied(kept, steps, prompt)
+        done = points.apply(steps, f"back to before prompt {prompt.index}")
         failed = [item for item in done if item.problem]
         if failed:
             raise CommandRefused(
@@ -153,7 +129,7 @@ class GoBack:
         return plural(len(done), "file") + " put back"
 
     def _cut(self, prompt: PromptRow) -> str:
-        manifest = self._kept().named(prompt.index)
+        manifest = _named(self._points(), prompt.index)
         why = self._no_conversation(manifest)
         writer = self._app.board.writer
         cut = cut_before(self._session.messages, manifest.prompt_id, None)
@@ -165,7 +141,7 @@ class GoBack:
         return f"{plural(cut.removed, 'message')} taken away"
 
     async def _summarised(self, prompt: PromptRow, kind: RestoreKind) -> Restored:
-        manifest = (await anyio.to_thread.run_sync(self._kept)).named(prompt.index)
+        manifest = _named(await anyio.to_thread.run_sync(self._points), prompt.index)
         side: HistorySide = "from" if kind == "summarise_from" else "before"
         replaced = await self._session.summarise_part(manifest.prompt_id, side)
         if replaced is None:
@@ -173,23 +149,17 @@ class GoBack:
         return Restored(words=f"{replaced.reason}: {plural(len(replaced.messages), 'message')} stay")
 
 
-def _applied(kept: _Kept, steps: tuple[RestoreStep, ...], prompt: PromptRow) -> tuple[RestoredFile, ...]:
-    to_do = tuple(step for step in steps if step.kind in ("restore", "delete"))
-    if not to_do:
-        return ()
-    for missing in kept.unwritten:
-        kept.store.save(missing)
-    index = max(manifest.prompt_index for manifest in kept.known) + 1
-    title = f"back to before prompt {prompt.index}"
-    return kept.restorer.apply(
-        to_do, Manifest(prompt_index=index, kind="rewind", title=title, created_at=now())
-    )
+def _named(points: RewindPoints, index: int) -> Manifest:
+    manifest = points.find(index)
+    if manifest is None:
+        raise CommandRefused(f"there is no prompt {index} any more")
+    return manifest
 
 
-def _file(kept: _Kept, step: RestoreStep) -> RestoreFile:
+def _file(points: RewindPoints, step: RestoreStep) -> RestoreFile:
     change = None
-    if step.kind in ("restore", "delete"):
-        before, after = _text_now(step), _text_then(kept, step)
+    if step.kind in DOES:
+        before, after = _text_now(step), _text_then(points, step)
         if before is not None and after is not None:
             change = CallBrief(text="", path=step.path, before=before, after=after)
     return RestoreFile(path=step.path, does=WORDS[step.kind], change=change, reason=step.reason)
@@ -207,12 +177,12 @@ def _text_now(step: RestoreStep) -> str | None:
         return None
 
 
-def _text_then(kept: _Kept, step: RestoreStep) -> str | None:
+def _text_then(points: RewindPoints, step: RestoreStep) -> str | None:
     if step.target.kind != "file":
         return ""
     if step.target.size > SHOWN_BYTES:
         return None
     try:
-        return kept.store.blob(step.index, step.target.sha256).decode("utf-8")
+        return points.store.blob(step.index, step.target.sha256).decode("utf-8")
     except (CheckpointError, UnicodeDecodeError):
         return None

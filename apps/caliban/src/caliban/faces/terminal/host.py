@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from anyio.abc import TaskGroup
+from msgspec.structs import replace
 
 from caliban.compose.app import App
-from caliban.compose.permissions import roots_of
 from caliban.faces.prompt import PromptInputs, typed_prompt
 from caliban.faces.terminal.asking import AppDesk
 from caliban.faces.terminal.draft import draft_help
@@ -110,19 +110,9 @@ class AppHost:
         if app.servers is not None and not self._servers_are_ready:
             await app.servers.ready()
             self._servers_are_ready = True
-        return await typed_prompt(
-            text,
-            PromptInputs(
-                options=app.options.prompt,
-                workspace=app.workspace,
-                permissions=app.permissions,
-                fenced=app.options.workspace.restrict_paths,
-                roots=(*roots_of(app.live.now, app.workspace), self.draft_help.image_folder),
-                report=app.reporter,
-                media=app.media,
-                servers=app.servers,
-            ),
-        )
+        inputs = PromptInputs.of(app)
+        pasted = self.draft_help.image_folder  # images that were pasted lie there, outside of the workspace
+        return await typed_prompt(text, replace(inputs, roots=(*inputs.roots, pasted)))
 
     def asked_as(self, model: str, effort: str) -> AbstractAsyncContextManager[None]:
         """See `TerminalHost`."""

@@ -1,4 +1,4 @@
-"""A line that a person types behind `#`: one more line in a file of instructions."""
+"""A line typed after `#`, which is added to a file of instructions."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from caliban_memory import TopicMissing, edit_path
 MemoryTier = Literal["project", "global"]
 TIERS: Final[tuple[MemoryTier, ...]] = ("project", "global")
 MAX_FILE_BYTES: Final = 1 << 20
+MAX_NOTE_CHARS: Final = 10_000
 
 
 def note_files(app: App) -> dict[MemoryTier, Path]:
@@ -35,7 +36,9 @@ def note_files(app: App) -> dict[MemoryTier, Path]:
 
 def add_note(path: Path, note: str) -> None:
     """Write `note` as a line of a list at the end of the file. Raises `CommandRefused`."""
-    line = f"- {one_line(note)}\n"
+    if len(note) > MAX_NOTE_CHARS:
+        raise CommandRefused(f"a note has at most {MAX_NOTE_CHARS:,} characters, and this one {len(note):,}")
+    line = f"- {one_line(note, max_chars=MAX_NOTE_CHARS)}\n"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)

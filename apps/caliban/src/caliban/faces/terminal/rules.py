@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, get_args
+from typing import Final
 
 import anyio.to_thread
 
 from caliban.compose.app import App
 from caliban.errors import CommandRefused
+from caliban.slash.permissions import MODES
 from caliban_common.errors import CalibanError
 from caliban_common.paths import config_dir, managed_settings_dir
-from caliban_common.permission import PermissionMode
 from caliban_common.text import one_line
 from caliban_permissions import Rule
 from caliban_settings.edit.store import KeptRule, RuleStore, rule_store
 from caliban_settings.key import Scope
-from caliban_tools_builtin import builtin_specs
 from caliban_tui.overlay.views import PermissionsShown, RuleRow
 
-MODES: Final[tuple[PermissionMode, ...]] = tuple(
-    mode for mode in get_args(PermissionMode) if mode != "disabled"
-)
 SCOPES: Final[tuple[Scope, ...]] = ("managed", "user", "project", "local")
 
 
@@ -54,7 +50,7 @@ class RuleKeeper:
         return f"it is taken out of {row.file}, and holds in this run" if stays and row.file else ""
 
     def _rows(self) -> Iterator[RuleRow]:
-        layers = self._app.permissions.engine.asking().explain(builtin_specs()[0], {}).layers
+        layers = self._app.permissions.engine.layers()
         kept: dict[str, tuple[KeptRule, ...]] = {scope: self._kept(scope) for scope in SCOPES}
         files = {**kept, "project": (*kept["project"], *kept["local"])}
         for scope, rules in layers:

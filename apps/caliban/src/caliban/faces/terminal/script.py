@@ -1,4 +1,4 @@
-"""The program of a person for the status line: what it is told, and what it printed last."""
+"""The user's status line program: its input, and what it printed last."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class StatusScripts:
 
 
 def script_input(app: App, facts: ScriptFacts, since_s: float) -> Mapping[str, Any]:
-    """What the program is told: what programs for Claude's status line read, and ours beside it."""
+    """The program's input: the members that programs for Claude's status line read, and ours."""
     used, window = facts.used_tokens, facts.window_tokens
     share = None if not used or not window else round(100 * used / window, 1)
     cwd = str(app.workspace)

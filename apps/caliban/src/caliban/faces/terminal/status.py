@@ -1,4 +1,4 @@
-"""What the status line says, kept as a fold over the events of a session."""
+"""The status line, as a fold over the events of a session."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class StatusKeeper:
 
     @property
     def options(self) -> TerminalOptions:
-        """How the screen is wanted by the settings of now."""
+        """The screen options of the current settings."""
         now = self._app.live.now
         if now is not self._read:
             self._read, self._options = (
@@ -115,7 +115,7 @@ class StatusKeeper:
                 assert_never(event)
 
     def prompt_ended(self) -> None:
-        """Ask the person's program anew, if there is one."""
+        """Run the status line program again, if there is one."""
         script = status_script(self._app.live.now)
         if script is None:
             self._scripts.text = ""

@@ -55,7 +55,7 @@ async def with_trust(options: Options, desk: ApprovalDesk) -> Options:
 
 
 def _open_question(options: Options) -> TrustQuestion | None:
-    """What is to be asked; `None` where there is nothing to ask, or where that cannot be told."""
+    """The question to ask; `None` where there is none, or the project cannot be read."""
     try:
         workspace = build_workspace(options.workspace.workspace)
         if open_project(options.settings, workspace).trust.state not in ASKED:

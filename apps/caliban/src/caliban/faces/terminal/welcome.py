@@ -1,4 +1,4 @@
-"""What a person reads who is here for the first time, or has no key yet."""
+"""What a first-time user reads, and one who has no key yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words that resemble commands: they are never sent to a model by mistake."""
+"""Words that look like commands, which are not sent to a model by mistake."""
 
 from __future__ import annotations
 
