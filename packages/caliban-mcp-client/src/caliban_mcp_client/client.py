@@ -19,7 +19,6 @@ from caliban_mcp_client.news import Changes
 from caliban_mcp_client.oddities import Oddities
 from caliban_mcp_client.parts import ClientParts
 from caliban_mcp_client.questions import QuestionDesk
-from caliban_mcp_client.rounds import through_rounds
 from caliban_mcp_client.target import ServerOptions, Target, Verdict
 from caliban_mcp_client.toolcall import ToolCalls
 from caliban_mcp_client.values import (
@@ -248,11 +247,11 @@ class McpClient:
         self, method: str, params: Mapping[str, Any], ask: Callable[[Mapping[str, Any]], Any]
     ) -> dict[str, Any]:
         link = await self._keeper.link()
-        return (
-            await through_rounds(method, params, ask, self._questions)
-            if link.is_modern
-            else await ask(params)
-        )
+        if not link.is_modern:
+            return await ask(params)
+        from caliban_mcp_client.rounds import through_rounds
+
+        return await through_rounds(method, params, ask, self._questions)
 
     async def _with_headers(self, params: Mapping[str, Any], timing: CallTiming) -> dict[str, Any]:
         """Call a tool once, or twice where the server knows another schema of it than we do."""

@@ -166,7 +166,8 @@ class Keeper:
             return outcome
         start.deadline = float("inf")
         self._begin(link, outcome, task_status)
-        link.spawn(self.subscription.follow, link, outcome)
+        if self.subscription.has_work(link):
+            link.spawn(self.subscription.follow, link, outcome)
         if self._is_closing:
             link.end(_CLOSED)
         await link.ended.wait()

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from caliban_mcp_client.authorization import Authorization
-from caliban_mcp_client.door import HttpDoor
 from caliban_mcp_client.handler import ClientHandler, DecliningHandler
 from caliban_mcp_client.target import Verdict
-from caliban_process import Runner
+
+if TYPE_CHECKING:
+    from caliban_mcp_client.authorization import Authorization
+    from caliban_mcp_client.door import HttpDoor
+    from caliban_process import Runner
 
 
 class ClientParts(Struct, frozen=True, kw_only=True):

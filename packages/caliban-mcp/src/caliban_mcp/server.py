@@ -94,6 +94,7 @@ class RunServer:
         self._is_closing = False
         self._logins: object = None
         self._scope: anyio.CancelScope | None = None
+        self._stay: anyio.CancelScope | None = None
         self._known: tuple[CachedServer, JudgedTools] | None = None
         self._prompts: tuple[McpClient, tuple[McpPrompt, ...]] | None = None
         self._is_stale = False
@@ -206,20 +207,20 @@ class RunServer:
         with anyio.CancelScope() as self._scope:
             try:
                 async with self._parts.connect(self._verdict) as client:
-                    await self._begin(client)
-                    async with anyio.create_task_group() as group:
-                        group.start_soon(self._follow, client)
-                        await self._over.wait()
-                        group.cancel_scope.cancel()
+                    with anyio.CancelScope() as self._stay:
+                        await self._begin(client)
+                        if not self._over.is_set():
+                            await self._follow(client)
             except CalibanError as error:
                 self._fail(error)
-        self._scope = None
+        self._scope = self._stay = None
 
     def _end(self) -> None:
         """End the conversation that there is: in order where it is connected, else at once."""
         self._over.set()
-        if self.client is None and self._scope is not None:
-            self._scope.cancel()
+        scope = self._scope if self.client is None else self._stay
+        if scope is not None:
+            scope.cancel()
 
     def _settle(self) -> None:
         """It has told its tools, or will not; where it is to begin anew it still may."""
@@ -325,6 +326,7 @@ class RunServer:
                     self.client = None
                     self._fail(ServerMissing(f"the server {self.name} has ended: {reason}"))
                     self._over.set()
+                    return
                 case _:
                     continue
 
