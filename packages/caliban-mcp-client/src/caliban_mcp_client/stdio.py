@@ -36,7 +36,7 @@ _MOST_WAITING_BYTES: Final = 64 * 1024 * 1024
 
 
 class ProgramCarrier:
-    """Writes at once what the pipe takes; the rest is queued, for what reads must not wait for a full pipe."""
+    """Writes at once what the pipe takes, and queues the rest: what reads must not wait for a full pipe."""
 
     is_http = False
 
@@ -149,13 +149,12 @@ async def opened_program(
     """
     command = _command(target, options)
     try:
-        async with runner.start(command) as process:
-            async with task_group() as group:
-                carrier = ProgramCarrier(process, receiver, options, group)
-                group.start_soon(carrier.read)
-                group.start_soon(carrier.watch)
-                yield Program(process, carrier)
-                group.cancel_scope.cancel()
+        async with runner.start(command) as process, task_group() as group:
+            carrier = ProgramCarrier(process, receiver, options, group)
+            group.start_soon(carrier.read)
+            group.start_soon(carrier.watch)
+            yield Program(process, carrier)
+            group.cancel_scope.cancel()
     except NotStarted as error:
         raise _not_started(target, error) from error
 

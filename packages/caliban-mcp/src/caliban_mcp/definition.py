@@ -37,6 +37,11 @@ def is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
         return definition_digest(one) == definition_digest(other)
 
 
+def is_same_tool(one: McpTool, other: McpTool) -> bool:
+    """Whether what is pinned of both is the same."""
+    return one is other or definition_of(one) == definition_of(other)
+
+
 def definition_lines(definition: Mapping[str, Any]) -> list[str]:
     """A definition in lines, for a person and for comparing."""
     return json.dumps(definition, sort_keys=True, ensure_ascii=False, indent=2).splitlines()

@@ -167,7 +167,9 @@ def _value_is_secret() -> Callable[[str], object]:
     return _finder((SECRET_VALUES[0] + _THIS_MACHINE, *SECRET_VALUES[1:]), _IN_VALUES)
 
 
-def _finder(patterns: Sequence[str], words: Sequence[tuple[str, ...]], flags: int = 0) -> Callable[[str], bool]:
+def _finder(
+    patterns: Sequence[str], words: Sequence[tuple[str, ...]], flags: int = 0
+) -> Callable[[str], bool]:
     """Whether one of `patterns` is in a text. Where each is found, one of its `words` is, in capitals.
 
     To compile all patterns of names or of values costs 1 ms, and most of them are never needed.
