@@ -1,4 +1,4 @@
-"""Rules about arguments of servers' tools: one that says no name matches nothing, and whoever wrote it is told."""
+"""Rules about arguments of servers' tools: one without a name matches nothing, and that is told."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ WORDS = "tools of servers have no main argument: say which one is meant, as in m
 def test_a_rule_that_names_no_argument_of_a_servers_tool_is_told_of(cli):
     cli.configure(
         "mcp_wait = 30\n[permissions]\n"
-        'allow = ["mcp__desk__echo(hello)", "mcp__desk__other(text=hello)"]\ndeny = ["mcp__desk__ec*:secret"]\n'
+        'allow = ["mcp__desk__echo(hello)", "mcp__desk__other(text=hello)"]\n'
+        'deny = ["mcp__desk__ec*:secret"]\n'
     )
     linted = cli.run("perms", "lint")
     assert "mcp__desk__echo(hello)" in linted.out and WORDS in linted.out
