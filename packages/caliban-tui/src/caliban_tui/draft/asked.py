@@ -17,6 +17,9 @@ from caliban_tui.draft.suggest import ARGUMENTS, Suggestion, Suggestions
 ASK_S: Final = 3.0
 """So long somebody is asked; whoever does not answer by then has nothing to say."""
 
+LOOK_S: Final = 15.0
+"""So long it is waited for what servers have: some take seconds to start."""
+
 OF_SERVERS: Final = "mcp__"
 FRESH_S: Final = 60.0
 MAX_KNOWN: Final = 200
@@ -79,7 +82,8 @@ class AskedSuggester:
             if wanted is None:
                 continue
             words: tuple[str, ...] = ()
-            with anyio.move_on_after(ASK_S) as self._scope:
+            is_look = wanted[1].ask == self._look
+            with anyio.move_on_after(LOOK_S if is_look else ASK_S) as self._scope:
                 try:
                     words = (await wanted[1].ask())[:MAX_WORDS]
                 except CalibanError:
