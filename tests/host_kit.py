@@ -26,12 +26,16 @@ class FrameHost:
 
     def until(self, kind: str) -> list[dict[str, Any]]:
         """The frames up to the next one of a type."""
+        return self.until_any((kind,))
+
+    def until_any(self, kinds: tuple[str, ...]) -> list[dict[str, Any]]:
+        """The frames up to the next one of some types."""
         assert self.process.stdout is not None
         frames: list[dict[str, Any]] = []
         while line := self.process.stdout.readline():
             frames.append(json.loads(line))
             self.seen.append(frames[-1])
-            if frames[-1]["type"] == kind:
+            if frames[-1]["type"] in kinds:
                 return frames
         raise AssertionError(f"it ended: {frames}")
 

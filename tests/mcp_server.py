@@ -7,8 +7,9 @@ Its one argument is JSON, or `@` and the file with it: `tools` by name, each wit
 (a variable whose value is told), `sleep_s`, `logs` (a file that
 its arguments are appended to). Beside them: `silent` (answers nothing), `exit` (a code, at
 once), `slow_s`, `noise` (lines before the first frame), `lingers` (does not end with its input), `forks`,
-`resources` (texts by URI), `prompts` (names, or by name an `entry` and `messages`), `completes` (values of
-arguments), `instructions`, `stderr_mb`, `writes` (a file that it tries to make),
+`deaf` (methods that are never answered), `resources` (texts by URI), `templates` (of URIs), `prompts` (names,
+or by name an `entry` and `messages`), `completes` (values of arguments), `instructions`, `stderr_mb`,
+`writes` (a file that it tries to make),
 `redirect` and `heard` (HTTP: where to, and a file for headers), `note` (a file that each start appends its
 process id to), `port_file` (serve HTTP, and write the port there), `wants` (headers that have to be sent).
 """
@@ -123,7 +124,7 @@ def answer(method, params, tell):
     if method == "resources/list":
         return {"resources": [{"uri": uri, "name": "r"} for uri in WHAT["resources"]]}
     if method == "resources/templates/list":
-        return {"resourceTemplates": []}
+        return {"resourceTemplates": [{"uriTemplate": uri, "name": "t"} for uri in WHAT.get("templates", [])]}
     if method == "resources/read":
         text = WHAT["resources"].get(params["uri"])
         return None if text is None else {"contents": [{"uri": params["uri"], "text": text}]}
@@ -165,7 +166,7 @@ def handle(message, tell):
             waiting[1] = message.get("result") or message.get("error")
             waiting[0].set()
         return None
-    if "id" not in message:
+    if "id" not in message or method in WHAT.get("deaf", ()):
         return None
     if method == "tools/call" and "asks" in TOOLS.get(message["params"]["name"], {}):
         threading.Thread(target=asked, args=(message, TOOLS[message["params"]["name"]]), daemon=True).start()

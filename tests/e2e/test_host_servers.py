@@ -50,13 +50,12 @@ def test_a_host_brings_servers_changes_and_takes_them_away_in_the_midst_of_a_ses
         "a__b": entry(ECHO),
         "half": {"env": {}},
         "text": "npx",
-        "mine": {"type": "sdk", "name": "mine"},
         "odd": {"command": "x", "args": "y"},
     }
     answer = host.done("mcp_set_servers", servers=brought)
     assert (sorted(answer["added"]), answer["removed"]) == (["dead", "desk", "tray"], [])
-    assert set(answer["errors"]) == {"dead", "a__b", "half", "text", "mine", "odd"}
-    assert "has ended" in answer["errors"]["dead"] and "part of this version" in answer["errors"]["mine"]
+    assert set(answer["errors"]) == {"dead", "a__b", "half", "text", "odd"}
+    assert "has ended" in answer["errors"]["dead"]
     assert "args" in answer["errors"]["odd"] and "neither a command" in answer["errors"]["half"]
     assert texts(host.prompt("two")) == ['{"text": "hi"}']
     assert sorted(offered(cli)) == ["mcp__desk__echo", "mcp__tray__other"]
@@ -133,7 +132,7 @@ def test_a_host_switches_servers_of_settings_and_begins_anew_with_them(cli, tmp_
         (("mcp_call", {"tool": "mcp__desk__echo", "arguments": [1]}), "is no object"),
         (("mcp_read_resource", {"serverName": "desk"}), "names nothing"),
         (("mcp_read_resource", {"serverName": "desk", "uri": "mem://none"}), ""),
-        (("mcp_message", {"server_name": "desk"}), "are not part of this version"),
+        (("mcp_message", {"server_name": "desk"}), "'desk' is no MCP server that lives in the host"),
     ):
         subtype, members = request
         assert words in host.refused(subtype, **members), request

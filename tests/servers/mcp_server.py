@@ -95,6 +95,23 @@ def furnish(server: Any, kit: str) -> None:
         """Greets."""
         return f"Hello {who}"
 
+    if kit == "official":
+        complete(server)
+
+
+def complete(server: Any) -> None:
+    """Let it say how arguments of its prompt and its template could go on."""
+    try:
+        from mcp.types import Completion
+    except ImportError:
+        from mcp_types import Completion
+
+    @server.completion()
+    async def completed(ref: Any, argument: Any, context: Any) -> Completion:
+        """Names that begin as the argument does."""
+        names = ("Ada", "Adam", "Bob")
+        return Completion(values=[name for name in names if name.startswith(argument.value)])
+
 
 def main(kit: str, transport: str, port: int) -> None:
     """Serve."""

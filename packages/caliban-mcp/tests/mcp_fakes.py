@@ -42,7 +42,7 @@ class FakeClient:
         self.lists += 1
         return self.tools
 
-    async def call_tool(self, name: str, args: Any, *, on_update: Any) -> CallResult:
+    async def call_tool(self, name: str, args: Any, *, on_update: Any, meta: Any = None) -> CallResult:
         said = self.on_call(name, args, on_update)
         return (
             said if isinstance(said, CallResult) else CallResult(content=(TextContent(text=f"{name} ran"),))

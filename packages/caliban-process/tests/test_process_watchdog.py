@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from caliban_process.watchdog import Watchdog
+
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a POSIX system")
 
 HOST = """
@@ -129,3 +131,8 @@ def test_what_hides_from_every_trace_does_not_outlive_the_time_limit(tmp_path, g
         is_gone = gone(pid)
         host.kill()
     assert (reason, is_gone) == ("timeout", True)
+
+
+def test_a_marker_that_programs_of_others_may_hold_is_refused():
+    with pytest.raises(ValueError, match="at least 16 characters"):
+        Watchdog("x")

@@ -68,10 +68,22 @@ Handler: TypeAlias = Callable[[SlashContext, str], Awaitable[CommandAnswer]]
 """Does the command, given the words behind its name. Raises `CommandError` and other `CalibanError`s."""
 
 
+class AskedWords(Struct, frozen=True, kw_only=True):
+    """Words that somebody has to be asked for: `ask` gives them, in the place of what was `typed` of one.
+
+    `ends` says that nothing more is needed behind it. `ask` raises `CalibanError`.
+    """
+
+    typed: str
+    ask: Callable[[], Awaitable[tuple[str, ...]]]
+    ends: bool = True
+
+
 class SlashCommand(Struct, frozen=True, kw_only=True):
     """One command. `run` is its handler, or `module:function`, loaded when it is called.
 
-    `arguments` is the hint behind its name, such as `[id]`; `complete` gives words for the menu behind it.
+    `arguments` is the hint behind its name, such as `[id]`; `complete` gives words for the menu behind it,
+    `asks` says whom to ask for some.
     A `hidden` one is known and not listed. `later` says why a command of the guide is not built: calling it
     says so. `uses` is what it needs of a run; one that `submits` answers with a prompt. `instead` is what to
     do where there is no terminal interface.
@@ -91,6 +103,7 @@ class SlashCommand(Struct, frozen=True, kw_only=True):
     submits: bool = False
     instead: str = ""
     complete: Callable[[str], tuple[str, ...]] | None = None
+    asks: Callable[[str], AskedWords | None] | None = None
 
     def handler(self) -> Handler:
         """What does it."""

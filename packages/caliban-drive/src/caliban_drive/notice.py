@@ -38,6 +38,7 @@ class Reporter:
     def __init__(self, show: Report) -> None:
         self._show = show
         self._listeners: list[Report] = []
+        self._held: list[Notice] = []
 
     def __call__(self, notice: Notice) -> None:
         """Report `notice`."""
@@ -51,14 +52,28 @@ class Reporter:
         self._listeners[-1](notice)
         return True
 
+    def hold(self, notice: Notice) -> None:
+        """Report `notice` into the prompt that runs, else into the next one, unless `held` gives it first."""
+        self._held.append(notice)
+        self._give_held()
+
+    def held(self) -> Notice | None:
+        """The next that was held and no prompt has heard; it is held no more."""
+        return self._held.pop(0) if self._held else None
+
     def listen(self, listener: Report) -> None:
         """From now on `listener` is told, until it leaves."""
         self._listeners.append(listener)
+        self._give_held()
 
     def leave(self, listener: Report) -> None:
         """Tell `listener` no more; once is enough."""
         if listener in self._listeners:
             self._listeners.remove(listener)
+
+    def _give_held(self) -> None:
+        while self._listeners and self._held:
+            self._listeners[-1](self._held.pop(0))
 
 
 def as_event(notice: Notice) -> Warned:

@@ -110,17 +110,6 @@ class HostDesk:
         waiting.answers.append(host_answer(response, waiting.tool_use_id, waiting.shown))
         waiting.answered.set()
 
-    def response(self, line: bytes) -> Mapping[str, Any] | None:
-        """The frame in a line of input, where it is a `control_response`."""
-        if b"control_response" not in line:
-            return None
-        try:
-            data = json.loads(line)
-        except (ValueError, RecursionError):
-            return None
-        is_response = isinstance(data, dict) and data.get("type") == "control_response"
-        return data if is_response else None
-
     def close(self) -> None:
         """The input has ended: no answer will come any more."""
         self._closed = True
@@ -146,6 +135,16 @@ class HostDesk:
 
     def _say(self, message: str) -> None:
         self._report(Notice(subtype="permission_answer", message=message))
+
+
+def read_response(line: bytes) -> Mapping[str, Any] | None:
+    """The frame in a line of input, where it is a `control_response`."""
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    is_response = isinstance(data, dict) and data.get("type") == "control_response"
+    return data if is_response else None
 
 
 def _request(

@@ -4,6 +4,7 @@ HeadlessError            carries the exit code of its kind
 ├── BadInput             64: a frame that is not of the documented shape, an empty prompt
 ├── MissingInput         66: standard input held no prompt
 ├── InputTooLarge        78: standard input above its bound
+├── HostRefused          1: the program on the other end does not answer, or says no
 ├── Cancelled            124: a signal came before there was a run to cancel
 └── OutputFailed         1: standard output does not take what is written, for instance a full disk
     └── OutputClosed     141: whoever read standard output went away
@@ -39,6 +40,10 @@ class InputTooLarge(HeadlessError):
     """The input is above its bound."""
 
     code = exit_codes.CONFIG
+
+
+class HostRefused(HeadlessError):
+    """The program on the other end does not answer, or says no; the message is what it says."""
 
 
 class Cancelled(HeadlessError):

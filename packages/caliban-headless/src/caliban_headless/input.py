@@ -5,8 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 from collections import deque
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never
 
 import anyio
@@ -14,7 +13,6 @@ from anyio.abc import TaskGroup
 from msgspec import Struct
 
 from caliban_common.errors import DataError
-from caliban_common.event import Warned
 from caliban_common.message import (
     Base64Source,
     Block,
@@ -30,39 +28,18 @@ from caliban_common.typed import typed
 from caliban_headless.errors import BadInput, HeadlessError, InputTooLarge, MissingInput
 from caliban_headless.local import LocalCommand
 from caliban_headless.reached import RunAtWork
+from caliban_headless.services import NOTHING_SERVED, FrameServices
 from caliban_headless.source import Operation
 from caliban_headless.stdin import Stdin
 
 if TYPE_CHECKING:
     from caliban_headless.desk import HostDesk
-    from caliban_headless.requests import Answered, HostRequest, Serve
+    from caliban_headless.requests import Answered, HostRequest
     from caliban_images import MediaLimits
 
 MAX_FRAME_BYTES = 10 * 1024 * 1024
 SETTLE_S = 0.02
-NOTHING_SERVED: Final[Mapping[str, Serve]] = MappingProxyType({})
 _FORM: Final = 'a prompt is sent as {"type":"user","content":"…"}'
-
-
-class PromptServices(Struct, frozen=True, kw_only=True):
-    """What is done for the other end while a prompt runs as well, by subtype.
-
-    `tell` puts an answer among the frames of the prompt that runs; false where none runs.
-    """
-
-    served: Mapping[str, Serve]
-    tell: Callable[[Warned], bool]
-
-
-class FrameServices(Struct, frozen=True, kw_only=True):
-    """What is done for the other end: `served` in its turn, by subtype, `at_once` while a prompt runs, too.
-
-    A text of a prompt that is `called` as a command is that command.
-    """
-
-    served: Mapping[str, Serve] = MappingProxyType({})
-    at_once: PromptServices | None = None
-    called: Callable[[str], LocalCommand | None] | None = None
 
 
 class FrameSource:
@@ -101,15 +78,29 @@ class FrameSource:
         self._doing: TaskGroup | None = None
         self._undone = 0
         self._is_read = False
+        self._line = None if services is None else services.line
+        self._unsent = None if services is None else services.unsent
+        self._ready = None if services is None else services.ready
 
     async def pump(self) -> None:
         """Read standard input to its end, and do what is asked for meanwhile to its end."""
         async with anyio.create_task_group() as self._doing:
+            if self._line is not None:
+                self._line.begin(self._tell)
+                self._doing.start_soon(self._prepare)
             await self._read()
-            if self._desk is not None:
-                self._desk.close()
+            for answered in (self._desk, self._line):
+                if answered is not None:
+                    answered.close()
             self._is_read = True
             self._end()
+
+    async def _prepare(self) -> None:
+        """Have all ready for the first prompt."""
+        if self._ready is not None:
+            await self._ready()
+            self._ready = None
+            self._tell()
 
     def _end(self) -> None:
         """Nothing more will come, once all is read and what was asked for is done."""
@@ -133,15 +124,23 @@ class FrameSource:
 
         Raises the input's error once everything before it was given.
         """
-        while not self._take_unread():
+        while True:
+            if self._unsent is not None and (event := self._unsent()) is not None:
+                from caliban_headless.requests import Answered
+
+                return Answered(event=event)
+            if self._take_unread() and not self._is_early(self._queue[0]):
+                break
+            if self._queue:
+                await self._news.wait()
+                continue
             if self._error is not None:
                 raise self._error
             if self._ended:
                 if not self._given:
                     raise MissingInput("standard input held no user frame")
                 return None
-            news = self._news
-            await news.wait()
+            await self._news.wait()
         self._given += 1
         asked = self._queue.popleft()
         return await self._fitted(asked) if isinstance(asked, Message) else asked
@@ -152,6 +151,10 @@ class FrameSource:
             while not self._ended and not self._take_unread():
                 await self._news.wait()
         return self._ended
+
+    def _is_early(self, asked: object) -> bool:
+        """Whether it is a prompt, and not all is ready for one."""
+        return self._ready is not None and isinstance(asked, Message | LocalCommand)
 
     async def _fitted(self, message: Message) -> Message:
         if self._media is None or not _holds_media(message):
@@ -177,8 +180,7 @@ class FrameSource:
     async def _take(self, line: bytes) -> None:
         if not line.strip():
             return
-        if self._desk is not None and (response := self._desk.response(line)) is not None:
-            self._desk.take(response)
+        if self._is_answer(line):
             return
         if (request := self._request(line)) is not None:
             if request.at_once and self._doing is not None:
@@ -215,6 +217,23 @@ class FrameSource:
             case Operation() as asked:
                 self._queue.append(asked)
                 self._tell()
+
+    def _is_answer(self, line: bytes) -> bool:
+        """Whether it is a `control_response`: then whoever asked has it now."""
+        if b"control_response" not in line or (self._desk is None and self._line is None):
+            return False
+        from caliban_headless.desk import read_response
+
+        response = read_response(line)
+        if response is None:
+            return False
+        if self._line is not None and self._line.take(response):
+            return True
+        if self._desk is not None:
+            self._desk.take(response)
+        elif self._line is not None:
+            self._line.stray(response)
+        return True
 
     def _command(self, message: Message) -> LocalCommand | None:
         """The command that a prompt of text alone calls."""

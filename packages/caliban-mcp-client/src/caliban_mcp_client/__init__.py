@@ -6,6 +6,7 @@ from caliban_mcp_client.errors import CallError, ConnectError, McpError, Protoco
 from caliban_mcp_client.handler import ClientHandler, DecliningHandler, ElicitResult
 from caliban_mcp_client.parts import ClientParts
 from caliban_mcp_client.target import (
+    HostedTarget,
     HttpTarget,
     ServerOptions,
     StdioTarget,
@@ -25,6 +26,7 @@ __all__ = [
     "ConnectError",
     "DecliningHandler",
     "ElicitResult",
+    "HostedTarget",
     "HttpTarget",
     "McpClient",
     "McpError",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
@@ -19,7 +19,6 @@ from caliban_mcp_client.news import Changes
 from caliban_mcp_client.oddities import Oddities
 from caliban_mcp_client.parts import ClientParts
 from caliban_mcp_client.questions import QuestionDesk
-from caliban_mcp_client.rounds import through_rounds
 from caliban_mcp_client.target import ServerOptions, Target, Verdict
 from caliban_mcp_client.toolcall import ToolCalls
 from caliban_mcp_client.values import (
@@ -139,13 +138,16 @@ class McpClient:
         arguments: Mapping[str, Any],
         *,
         on_update: Callable[[CallUpdate], None] | None = None,
+        meta: Mapping[str, Any] | None = None,
     ) -> CallResult:
         """Call a tool by its own name; a tool's failure is a result (`is_error`), and no exception.
 
         Never sent twice, unless the server itself refused it before it was run, or a person vouches for the
-        hint that it may be. `on_update` must return at once.
+        hint that it may be. `on_update` must return at once. `meta` goes along as `_meta`.
         """
-        params = {"name": name, "arguments": dict(arguments)}
+        params: dict[str, Any] = {"name": name, "arguments": dict(arguments)}
+        if meta:
+            params["_meta"] = dict(meta)
         timing = CallTiming(
             idle_s=self._options.call_timeout_s,
             limit_s=self._options.call_limit_s,
@@ -245,14 +247,17 @@ class McpClient:
         return await self._whole(method, params, ask)
 
     async def _whole(
-        self, method: str, params: Mapping[str, Any], ask: Callable[[Mapping[str, Any]], Any]
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        ask: Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]],
     ) -> dict[str, Any]:
         link = await self._keeper.link()
-        return (
-            await through_rounds(method, params, ask, self._questions)
-            if link.is_modern
-            else await ask(params)
-        )
+        if not link.is_modern:
+            return await ask(params)
+        from caliban_mcp_client.rounds import through_rounds
+
+        return await through_rounds(method, params, ask, self._questions)
 
     async def _with_headers(self, params: Mapping[str, Any], timing: CallTiming) -> dict[str, Any]:
         """Call a tool once, or twice where the server knows another schema of it than we do."""

@@ -21,6 +21,7 @@ from caliban_mcp_client.parts import ClientParts
 from caliban_mcp_client.subscription import Subscription
 from caliban_mcp_client.target import (
     LEGACY,
+    HostedTarget,
     HttpKind,
     HttpTarget,
     ServerOptions,
@@ -166,7 +167,8 @@ class Keeper:
             return outcome
         start.deadline = float("inf")
         self._begin(link, outcome, task_status)
-        link.spawn(self.subscription.follow, link, outcome)
+        if self.subscription.has_work(link):
+            link.spawn(self.subscription.follow, link, outcome)
         if self._is_closing:
             link.end(_CLOSED)
         await link.ended.wait()
@@ -230,6 +232,13 @@ class Keeper:
                 door, authorization = self._parts.http(), self._parts.authorization
                 async with opened_address(target, self._options, door, authorization, link) as carrier:
                     yield _Open(carrier=carrier, said=str)
+            case HostedTarget():
+                if self._parts.host is None:
+                    raise ConnectError("refused", "there is no host that servers could live in")
+                from caliban_mcp_client.hosted import opened_host
+
+                async with opened_host(self._parts.host, link) as hosted:
+                    yield _Open(carrier=hosted, said=str)
             case _:
                 raise ConnectError(
                     "refused",

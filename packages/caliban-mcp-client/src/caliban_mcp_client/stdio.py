@@ -24,6 +24,8 @@ from caliban_process import Command, InputClosed, NotStarted, OutputLimit, Runne
 from caliban_process.environ import program_environment
 
 if TYPE_CHECKING:
+    from anyio.abc import TaskGroup
+
     from caliban_process.process import Process
 
 MARKER: Final = "CALIBAN_MCP"
@@ -34,47 +36,63 @@ _MOST_WAITING_BYTES: Final = 64 * 1024 * 1024
 
 
 class ProgramCarrier:
-    """Writes what is queued, and never waits for it: what reads must not wait for a full pipe."""
+    """Writes at once what the pipe takes, and queues the rest: what reads must not wait for a full pipe."""
 
     is_http = False
 
-    def __init__(self, receiver: Receiver, options: ServerOptions) -> None:
+    def __init__(
+        self, process: Process, receiver: Receiver, options: ServerOptions, tasks: TaskGroup
+    ) -> None:
+        self._process = process
+        self._tasks = tasks
         self._receiver = receiver
         self._lines = LineReader(options.max_message_bytes)
         self._most_bytes = 2 * options.max_message_bytes
         self._queue: deque[bytes] = deque()
         self._queued_bytes = 0
-        self._queued = anyio.Event()
+        self._is_writing = False
+        self._is_deaf = False
         self._exited = anyio.Event()
 
     async def deliver(self, message: Outgoing, call: Call | None) -> None:
-        """Queue a message. Answers to a server that asks and does not read are dropped at 64 MiB."""
+        """Write or queue a message. Answers to a server that asks and does not read are dropped at 64 MiB."""
+        if self._is_deaf:
+            return  # whether it has ended is told by its output
         if call is None and self._queued_bytes > _MOST_WAITING_BYTES:
             self._receiver.note("messages that the server does not read; they are dropped")
             return
-        self._queue.append(message.body + b"\n")
-        self._queued_bytes += len(message.body) + 1
-        self._queued.set()
+        line = message.body + b"\n"
+        if not self._is_writing:
+            try:
+                line = self._process.send_now(line)
+            except InputClosed:
+                self._is_deaf = True
+                return
+        if line:
+            self._queue.append(line)
+            self._queued_bytes += len(line)
+            if not self._is_writing:
+                self._is_writing = True
+                self._tasks.start_soon(self._write)
 
     def agreed(self, version: str, *, is_modern: bool) -> None:
         """Nothing changes."""
 
-    async def write(self, process: Process) -> None:
-        """Write what is queued, until the program reads no more."""
+    async def _write(self) -> None:
+        """Write what is queued, until there is no more of it or the program reads no more."""
         try:
-            while True:
-                while self._queue:
-                    line = self._queue.popleft()
-                    self._queued_bytes -= len(line)
-                    await process.send(line)
-                self._queued = anyio.Event()
-                await self._queued.wait()
+            while self._queue:
+                line = self._queue.popleft()
+                self._queued_bytes -= len(line)
+                await self._process.send(line)
+            self._is_writing = False
         except InputClosed:
-            return  # whether it has ended is told by its output
+            self._is_deaf = True
+            self._queue.clear()
 
-    async def read(self, process: Process) -> None:
+    async def read(self) -> None:
         """Hand on what it prints, until nobody can print any more or a line is far too long."""
-        while chunk := await process.receive():
+        while chunk := await self._process.receive():
             for line in self._lines.feed(chunk):
                 self._take(line)
             if self._lines.overrun_bytes > self._most_bytes:
@@ -87,9 +105,9 @@ class ProgramCarrier:
             await self._exited.wait()
         self._receiver.end("it has ended" if self._exited.is_set() else "it has closed its output")
 
-    async def watch(self, process: Process) -> None:
+    async def watch(self) -> None:
         """Notice its end where somebody else still holds its output."""
-        await process.exited()
+        await self._process.exited()
         self._exited.set()
         await anyio.sleep(_AFTER_EXIT_S)
         self._receiver.end("it has ended")
@@ -131,13 +149,12 @@ async def opened_program(
     """
     command = _command(target, options)
     try:
-        async with runner.start(command) as process:
-            carrier = ProgramCarrier(receiver, options)
-            async with task_group() as group:
-                for work in (carrier.write, carrier.read, carrier.watch):
-                    group.start_soon(work, process)
-                yield Program(process, carrier)
-                group.cancel_scope.cancel()
+        async with runner.start(command) as process, task_group() as group:
+            carrier = ProgramCarrier(process, receiver, options, group)
+            group.start_soon(carrier.read)
+            group.start_soon(carrier.watch)
+            yield Program(process, carrier)
+            group.cancel_scope.cancel()
     except NotStarted as error:
         raise _not_started(target, error) from error
 

@@ -54,6 +54,10 @@ class Subscription:
         else:
             await self._legacy(link, "resources/unsubscribe", uri)
 
+    def has_work(self, link: Link) -> bool:
+        """Whether there is anything to `follow`: a task for it costs as much as a request."""
+        return link.is_modern or bool(self._uris) or self._options.log_level is not None
+
     async def follow(self, link: Link, info: ServerInfo) -> None:
         """Follow until the conversation ends; what was followed before is followed again."""
         if link.is_modern:

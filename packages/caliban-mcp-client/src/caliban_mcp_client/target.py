@@ -48,7 +48,13 @@ class WebSocketTarget(Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-Target: TypeAlias = StdioTarget | HttpTarget | WebSocketTarget
+class HostedTarget(Struct, frozen=True, kw_only=True):
+    """A server of that `name` which lives in the program that has started us."""
+
+    name: str
+
+
+Target: TypeAlias = StdioTarget | HttpTarget | WebSocketTarget | HostedTarget
 
 
 class ServerOptions(Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, field
 
-ServerKind: TypeAlias = Literal["stdio", "http", "sse", "ws"]
+ServerKind: TypeAlias = Literal["stdio", "http", "sse", "ws", "sdk"]
 Login: TypeAlias = Literal["off", "auto", "manual"]
 Protocol: TypeAlias = Literal["auto", "legacy", "2026-07-28"]
 
@@ -22,6 +22,7 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     that the server gives them. No run starts without a `required` one. Where it is `lazy` its tools may be
     held back until a search finds them. `headers_helper` is a command line that prints headers, `bearer_env`
     the variable with a token. `oauth` says whether there are logins, `oauth_config` what is settled of them.
+    One of the kind `sdk` lives in the program that has started us, which knows it by its name.
     `headers`, `env`, `args`, `command`, `cwd`, `url` and the texts of `oauth_config` may hold variables.
     """
 
@@ -57,6 +58,8 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     @property
     def shown_target(self) -> str:
         """Where it is, in a line: every argument, and no value of a variable."""
+        if self.kind == "sdk":
+            return "in the host"
         if self.kind == "stdio":
             return shlex.join((self.command, *self.args))
         return self.url

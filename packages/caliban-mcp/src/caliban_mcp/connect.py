@@ -17,6 +17,7 @@ from caliban_mcp.config import ServerConfig
 from caliban_mcp.errors import ServerMisconfigured
 from caliban_mcp.variables import expanded
 from caliban_mcp_client.target import (
+    HostedTarget,
     HttpTarget,
     ServerOptions,
     StdioTarget,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from caliban_mcp_client.authorization import Authorization
     from caliban_mcp_client.door import HttpDoor
     from caliban_mcp_client.handler import ClientHandler
+    from caliban_mcp_client.hosted import HostPipe
     from caliban_process import Runner
 
 CLIENT: Final = "caliban"
@@ -40,8 +42,8 @@ class Connector(Struct, frozen=True, kw_only=True):
 
     `value_of` looks up variables, `learn` is told what of them may be a secret. `handler` answers the
     questions of the server of that name. `login` gives the login of a server at an address, with what is
-    settled of it, its variables filled in. `start_timeout_s` and `tool_timeout_s` hold where a server's entry
-    says nothing.
+    settled of it, its variables filled in. `hosted` gives the way to a server of the host. `start_timeout_s`
+    and `tool_timeout_s` hold where a server's entry says nothing.
     """
 
     workspace: Path
@@ -54,6 +56,7 @@ class Connector(Struct, frozen=True, kw_only=True):
     handler: Callable[[str], ClientHandler]
     version: str
     login: Callable[[ServerConfig, str, Mapping[str, Any]], Authorization] | None = None
+    hosted: Callable[[str], HostPipe] | None = None
     start_timeout_s: float = 60.0
     tool_timeout_s: float = 300.0
 
@@ -62,11 +65,12 @@ class Connector(Struct, frozen=True, kw_only=True):
         from caliban_mcp_client import ClientParts, McpClient
 
         target = self.target(config)
-        is_program = isinstance(target, StdioTarget)
+        is_program, is_hosted = isinstance(target, StdioTarget), isinstance(target, HostedTarget)
         parts = ClientParts(
             runner=self.runner if is_program else None,
+            host=self.hosted(config.name) if is_hosted and self.hosted is not None else None,
             http=None if is_program else self.door,
-            authorization=None if is_program else self._authorization(config),
+            authorization=None if is_program or is_hosted else self._authorization(config),
             handler=self.handler(config.name),
             verdict=verdict,
         )
@@ -74,6 +78,8 @@ class Connector(Struct, frozen=True, kw_only=True):
 
     def target(self, config: ServerConfig) -> Target:
         """Where the server is, every variable filled in. Raises `ServerMisconfigured`."""
+        if config.kind == "sdk":
+            return HostedTarget(name=config.name)
         if config.kind == "stdio":
             if not config.command:
                 raise ServerMisconfigured("it has neither a command nor a url")
@@ -98,8 +104,10 @@ class Connector(Struct, frozen=True, kw_only=True):
 
     def options(self, config: ServerConfig) -> ServerOptions:
         """How the server is spoken to."""
+        is_hosted = config.kind == "sdk"  # it speaks the legacy way, and may not ask
         return ServerOptions(
-            protocol=config.protocol,
+            protocol="legacy" if is_hosted else config.protocol,
+            elicitation=() if is_hosted else ServerOptions().elicitation,
             start_timeout_s=config.start_timeout_s or self.start_timeout_s,
             call_timeout_s=config.tool_timeout_s or self.tool_timeout_s,
             roots=config.roots,

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from caliban_common.errors import CalibanError
 from caliban_common.files import ensure_private_dir, read_regular, write_atomic
-from caliban_mcp.definition import definition_digest, definition_of
+from caliban_mcp.definition import definition_digest, definition_of, is_same
 from caliban_mcp.errors import PinsUnusable
 from caliban_mcp.lock import locked
 from caliban_mcp_client.values import McpTool
@@ -174,7 +174,7 @@ def _judged(pins: ServerPins, listed: tuple[McpTool, ...], instructions: str) ->
         known = pins.tools.get(tool.name)
         if known is None:
             offered.append((tool, "new"))
-        elif known.digest == _pinned(tool)[1].digest:
+        elif is_same(known.definition, definition_of(tool)):
             offered.append((tool, "accepted"))
         else:
             held.append(tool)

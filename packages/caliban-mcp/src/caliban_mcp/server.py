@@ -14,12 +14,12 @@ from msgspec import Struct
 from caliban_common.errors import CalibanError
 from caliban_mcp.cache import CachedServer, ListCache
 from caliban_mcp.config import ServerConfig
-from caliban_mcp.definition import definition_of
+from caliban_mcp.definition import is_same_tool
 from caliban_mcp.errors import PinsUnusable, ServerMissing
 from caliban_mcp.names import tool_names
 from caliban_mcp.pins import JudgedTools, PinStore, ServerPins
 from caliban_mcp.status import ServerNews, ServerState, ServerStatus
-from caliban_mcp.tool import OnUpdate, ServerTool, spec_of
+from caliban_mcp.tool import TOOL_USE_ID, OnUpdate, ServerTool, spec_of
 from caliban_mcp_client.errors import ConnectError
 from caliban_mcp_client.target import Verdict
 from caliban_mcp_client.values import (
@@ -94,6 +94,7 @@ class RunServer:
         self._is_closing = False
         self._logins: object = None
         self._scope: anyio.CancelScope | None = None
+        self._stay: anyio.CancelScope | None = None
         self._known: tuple[CachedServer, JudgedTools] | None = None
         self._prompts: tuple[McpClient, tuple[McpPrompt, ...]] | None = None
         self._is_stale = False
@@ -206,20 +207,20 @@ class RunServer:
         with anyio.CancelScope() as self._scope:
             try:
                 async with self._parts.connect(self._verdict) as client:
-                    await self._begin(client)
-                    async with anyio.create_task_group() as group:
-                        group.start_soon(self._follow, client)
-                        await self._over.wait()
-                        group.cancel_scope.cancel()
+                    with anyio.CancelScope() as self._stay:
+                        await self._begin(client)
+                        if not self._over.is_set():
+                            await self._follow(client)
             except CalibanError as error:
                 self._fail(error)
-        self._scope = None
+        self._scope = self._stay = None
 
     def _end(self) -> None:
         """End the conversation that there is: in order where it is connected, else at once."""
         self._over.set()
-        if self.client is None and self._scope is not None:
-            self._scope.cancel()
+        scope = self._scope if self.client is None else self._stay
+        if scope is not None:
+            scope.cancel()
 
     def _settle(self) -> None:
         """It has told its tools, or will not; where it is to begin anew it still may."""
@@ -239,11 +240,18 @@ class RunServer:
             raise self._error or ServerMissing(f"the server {self.name} is not connected")
         return self.client
 
-    async def call(self, tool: str, args: Mapping[str, Any], on_update: OnUpdate) -> CallResult:
-        """Call a tool; what it has changed of the list is known when this returns. Raises `CalibanError`."""
+    async def call(
+        self, tool: str, args: Mapping[str, Any], on_update: OnUpdate, tool_use_id: str = ""
+    ) -> CallResult:
+        """Call a tool; what it has changed of the list is known when this returns. Raises `CalibanError`.
+
+        The program that we run for is told which call of the model that is; nobody else is.
+        """
         client = await self.connected()
+        is_told = tool_use_id and self.config.kind == "sdk"
+        meta = {TOOL_USE_ID: tool_use_id} if is_told else None
         try:
-            return await client.call_tool(tool, args, on_update=on_update)
+            return await client.call_tool(tool, args, on_update=on_update, meta=meta)
         finally:
             await self._up_to_date()
 
@@ -325,6 +333,7 @@ class RunServer:
                     self.client = None
                     self._fail(ServerMissing(f"the server {self.name} has ended: {reason}"))
                     self._over.set()
+                    return
                 case _:
                     continue
 
@@ -345,7 +354,11 @@ class RunServer:
             is_new = standing == "new"
             old = before.get(tool.name)
             name = names[tool.name]
-            if old is not None and (old.spec.name, old.is_new) == (name, is_new) and _same(old.tool, tool):
+            if (
+                old is not None
+                and (old.spec.name, old.is_new) == (name, is_new)
+                and is_same_tool(old.tool, tool)
+            ):
                 offered.append(old)
                 continue
             spec = spec_of(name, self.name, tool, lazy=self.config.lazy)
@@ -356,12 +369,9 @@ class RunServer:
         self._changed()
 
     def _tell_what_waits(self, judged: JudgedTools) -> None:
-        held = tuple(tool.name for tool in judged.held if self.config.takes(tool.name))
-        new = tuple(
-            tool.name
-            for tool, standing in judged.offered
-            if standing == "new" and self.config.takes(tool.name)
-        )
+        takes = self.config.takes
+        held = tuple(tool.name for tool in judged.held if takes(tool.name))
+        new = tuple(tool.name for tool, kind in judged.offered if kind == "new" and takes(tool.name))
         if held:
             self._tell("tools_held", names=held)
         if new:
@@ -388,7 +398,3 @@ class RunServer:
         self._settle()
         if not self._over.is_set():
             self._tell("failed", words=error.message, hint=error.hint or "")
-
-
-def _same(one: McpTool, other: McpTool) -> bool:
-    return one is other or definition_of(one) == definition_of(other)

@@ -19,6 +19,9 @@ from caliban_mcp_client.values import CallResult, CallUpdate, McpTool
 MAX_DESCRIPTION_BYTES: Final = 2048
 """Of what a server says of a tool, as a model reads it."""
 
+TOOL_USE_ID: Final = "claudecode/toolUseId"
+"""Under this name programs for the Agent SDK look for the id of a call."""
+
 OnUpdate = Callable[[CallUpdate], None]
 WAITING_UPDATES: Final = 16
 """So many words on how far a call is wait for a reader; a server may say more than anybody reads."""
@@ -32,7 +35,9 @@ class ToolServer(Protocol):
         """What the server is called here."""
         ...
 
-    async def call(self, tool: str, args: Mapping[str, Any], on_update: OnUpdate) -> CallResult:
+    async def call(
+        self, tool: str, args: Mapping[str, Any], on_update: OnUpdate, tool_use_id: str = ""
+    ) -> CallResult:
         """Call a tool by the name that the server gives it. Raises `CalibanError`."""
         ...
 
@@ -83,7 +88,7 @@ class ServerTool:
             group.start_soon(follow)
             with send:
                 try:
-                    result = await self._caller.call(self.tool.name, args, tell)
+                    result = await self._caller.call(self.tool.name, args, tell, context.tool_use_id)
                 except CalibanError as error:
                     failed = error  # raised below: a task group would wrap it
         if result is None:

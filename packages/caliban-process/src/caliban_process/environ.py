@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -47,6 +47,31 @@ SECRET_VALUES: Final = (
     r"-----BEGIN ",
 )
 """What credentials look like: regular expressions."""
+
+_IN_NAMES: Final[tuple[tuple[str, ...], ...]] = (
+    ("KEY",),
+    ("TOKEN",),
+    ("SECRET",),
+    ("PASSW",),
+    ("PASSPHRASE",),
+    ("CREDENTIAL",),
+    ("COOKIE",),
+    ("AUTH", "PASS", "CRED", "SESSION_ID"),
+    ("_PWD",),
+    ("HEADER",),
+)
+_IN_VALUES: Final[tuple[tuple[str, ...], ...]] = (
+    ("@",),
+    ("sk-", "pk-", "rk-"),
+    ("gho_", "ghp_", "ghs_", "ghu_", "ghr_"),
+    ("github_pat_",),
+    ("xox",),
+    ("AKIA", "ASIA"),
+    ("AIza",),
+    ("eyJ",),
+    ("-----BEGIN ",),
+)
+"""For each pattern the words of which one is in whatever it finds."""
 
 _THIS_MACHINE: Final = r"(?!(localhost|127\.0\.0\.1|\[::1\])([:/?#]|$))"
 """Put behind the first of these: the password of a database of one's own machine keeps nobody out."""
@@ -135,11 +160,29 @@ def _name_is_private() -> Callable[[str], object]:
 
 
 def _name_is_secret() -> Callable[[str], object]:
-    return re.compile("|".join(SECRET_NAMES), re.IGNORECASE).search
+    return _finder(SECRET_NAMES, _IN_NAMES, re.IGNORECASE)
 
 
 def _value_is_secret() -> Callable[[str], object]:
-    return re.compile("|".join((SECRET_VALUES[0] + _THIS_MACHINE, *SECRET_VALUES[1:]))).search
+    return _finder((SECRET_VALUES[0] + _THIS_MACHINE, *SECRET_VALUES[1:]), _IN_VALUES)
+
+
+def _finder(
+    patterns: Sequence[str], words: Sequence[tuple[str, ...]], flags: int = 0
+) -> Callable[[str], bool]:
+    """Whether one of `patterns` is in a text. Where each is found, one of its `words` is, in capitals.
+
+    To compile all patterns of names or of values costs 1 ms, and most of them are never needed.
+    """
+    pairs = [(word, pattern) for pattern, some in zip(patterns, words, strict=True) for word in some]
+
+    def is_found(text: str) -> bool:
+        if flags & re.IGNORECASE and not text.isascii():  # other letters may count as those of a word
+            return any(re.search(pattern, text, flags) for pattern in patterns)
+        shown = text.upper() if flags & re.IGNORECASE else text
+        return any(word in shown and re.search(pattern, text, flags) for word, pattern in pairs)
+
+    return is_found
 
 
 def program_environment(host: Mapping[str, str], added: Mapping[str, str]) -> dict[str, str]:
@@ -155,16 +198,21 @@ def program_environment(host: Mapping[str, str], added: Mapping[str, str]) -> di
 
 
 def _passed(host: Mapping[str, str], names: str) -> dict[str, str]:
-    # Plain names are looked up: to compile the whole list costs 1 to 2 ms, and a run needs it once.
-    words = re.split(r"\|(?![^(]*\))", names)
-    plain = {word for word in words if word.isidentifier()}
-    is_listed = re.compile("|".join(word for word in words if not word.isidentifier())).fullmatch
-    is_secret = re.compile("|".join(SECRET_VALUES)).search
+    plain, is_listed = _names_of(names)
+    is_secret = _finder(SECRET_VALUES, _IN_VALUES)
     return {
         name: value
         for name, value in host.items()
         if (name in plain or is_listed(name)) and not is_secret(value)
     }
+
+
+@lru_cache(maxsize=2)
+def _names_of(names: str) -> tuple[frozenset[str], Callable[[str], object]]:
+    """The plain names of a list, and what finds the others: to compile all of it costs 1 to 2 ms."""
+    words = re.split(r"\|(?![^(]*\))", names)
+    plain = frozenset(word for word in words if word.isidentifier())
+    return plain, re.compile("|".join(word for word in words if word not in plain)).fullmatch
 
 
 @lru_cache(maxsize=8)

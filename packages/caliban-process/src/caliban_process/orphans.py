@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from time import monotonic
 from typing import Final
 
 from caliban_process.tree import IS_LINUX, Entry, entry_of, read_proc, remains_of
@@ -25,6 +26,7 @@ class Orphans:
     def __init__(self) -> None:
         self._own: set[int] = set()
         self._seen: set[int] = set()
+        self._looked: tuple[float, tuple[Entry, ...]] = (0.0, ())
         self._adopts = IS_LINUX and _adopt()
 
     def started(self, pid: int) -> None:
@@ -35,10 +37,16 @@ class Orphans:
         """`pid` has been reaped; its number may be given to another."""
         self._own.discard(pid)
 
-    def look(self) -> tuple[Entry, ...]:
-        """The living orphans in sessions other than ours; those that have ended are reaped."""
+    def look(self, max_age_s: float = 0) -> tuple[Entry, ...]:
+        """The living orphans in sessions other than ours; those that have ended are reaped.
+
+        What was seen up to `max_age_s` ago will do.
+        """
         if not self._adopts:
             return ()
+        looked_at, seen = self._looked
+        if monotonic() - looked_at < max_age_s:
+            return seen
         session = os.getsid(0)
         found: list[Entry] = []
         for pid in _children():
@@ -53,6 +61,7 @@ class Orphans:
             elif pid in self._seen:  # of others' children somebody else wants the exit code
                 self._seen.discard(pid)
                 _reap(pid)
+        self._looked = (monotonic(), tuple(found))
         return tuple(found)
 
     def bury(self) -> None:

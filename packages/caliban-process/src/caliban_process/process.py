@@ -21,6 +21,9 @@ KILL_WAIT_S = 2.0
 WATCH_S = 0.05
 """How soon orphans are looked for first; then ever more seldom, down to once in a second."""
 
+LOOK_S = 0.025
+"""So long a look at orphans serves all programs that run: each of several servers would look by itself."""
+
 
 class Process:
     """A program under way. One task sends, one receives; its standard error is kept as it comes.
@@ -55,6 +58,13 @@ class Process:
         """Write to its standard input. Raises `InputClosed`."""
         if not await self._child.stdin.write(data):
             raise InputClosed(f"{self._command.argv[0]} reads no input any more")
+
+    def send_now(self, data: bytes) -> bytes:
+        """Write what its standard input takes without waiting; the rest. Raises `InputClosed`."""
+        try:
+            return data[self._child.stdin.write_now(data) :]
+        except OSError as error:
+            raise InputClosed(f"{self._command.argv[0]} reads no input any more") from error
 
     def end_input(self) -> None:
         """Close its standard input."""
@@ -116,18 +126,18 @@ class Process:
         wait_s = WATCH_S
         while self._watchdog.orphans is not None:
             await anyio.sleep(wait_s)
-            self._hand_over()
+            self._hand_over(LOOK_S)
             wait_s = min(1.0, wait_s * 1.5)
 
-    def _hand_over(self) -> None:
-        for orphan in self._orphans():
+    def _hand_over(self, max_age_s: float = 0) -> None:
+        for orphan in self._orphans(max_age_s):
             if orphan.pid not in self._before and orphan.pid not in self._handed_over:
                 self._handed_over.add(orphan.pid)
                 self._watchdog.add_orphan(orphan.group)
 
-    def _orphans(self) -> tuple[Entry, ...]:
+    def _orphans(self, max_age_s: float = 0) -> tuple[Entry, ...]:
         orphans = self._watchdog.orphans
-        return () if orphans is None or self._command.marker is None else orphans.look()
+        return () if orphans is None or self._command.marker is None else orphans.look(max_age_s)
 
     def _hidden(self) -> tuple[int, ...]:
         """What it has left behind without a trace, with all that this has started."""

@@ -58,6 +58,13 @@ class Pipe:
                 return False
         return True
 
+    def write_now(self, data: bytes) -> int:
+        """Write what fits at once; how many bytes that were. Raises `OSError` where nobody reads any more."""
+        try:
+            return os.write(self.number, data)
+        except BlockingIOError:
+            return 0
+
     def close(self) -> None:
         """Close it; whoever waits for it is woken."""
         number, self.number = self.number, CLOSED

@@ -59,15 +59,20 @@ exec 3<&0
 watch "$1" <&3 3<&- &
 """
 _SHELL = "/bin/sh"
+MIN_MARKER_CHARS = 16
 
 
 class Watchdog:
     """Watches the process groups of one runner; `marker` is the text that marked environments hold.
 
+    Whatever holds it is killed when we are gone: one that is so short that others may hold it is refused.
+
     `orphans`, where it is set, is told of every process that is started, the watchdog's own included.
     """
 
     def __init__(self, marker: str) -> None:
+        if len(marker) < MIN_MARKER_CHARS:
+            raise ValueError(f"a marker has at least {MIN_MARKER_CHARS} characters")
         self._marker = marker
         self._pipe: int | None = None
         self._starter: Popen[bytes] | None = None

@@ -88,6 +88,8 @@ def servers_of(table: Mapping[str, Any]) -> dict[str, Any]:
                 ours["oauth_config"] = value
             case "env" | "headers" | "args" if value is None:
                 continue
+            case "name" | "instance" if table.get("type") == "sdk":
+                continue  # it is called by its key
             case _:
                 ours[name] = value
     if "type" not in ours and "url" in ours and "command" not in ours:

@@ -36,12 +36,12 @@ SERVER_KEYS: Final[tuple[Key, ...]] = (
     ),
     Key(
         path="mcp_servers.*.type",
-        form={"enum": ["stdio", "http", "sse"]},
+        form={"enum": ["stdio", "http", "sse", "sdk"]},
         guard="server",
         restart=True,
         default="stdio",
         aliases=("transport",),
-        doc="How the server is spoken to.",
+        doc="How the server is spoken to; sdk: it lives in the program that reads our frames.",
     ),
     Key(
         path="mcp_servers.*.command",

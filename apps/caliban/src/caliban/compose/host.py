@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -13,6 +13,7 @@ from caliban_common.mask import Masker
 from caliban_process import Runner
 
 if TYPE_CHECKING:
+    from caliban_mcp_client.hosted import HostPipe
     from caliban_tools_builtin.session.ports import Asker
 
 
@@ -20,12 +21,14 @@ class Host(Struct, frozen=True, kw_only=True):
     """The environment, and the one runner of this process: what wraps it wraps every child.
 
     `masker` knows the keys that were read so far. `asker` is a person who answers what a model asks.
+    `hosted` gives the way to MCP servers that live in the program on the other end.
     """
 
     environ: Mapping[str, str]
     runner: Runner
     masker: Masker = field(default_factory=Masker)
     asker: Asker | None = None
+    hosted: Callable[[str], HostPipe] | None = None
 
 
 def this_host() -> Host:

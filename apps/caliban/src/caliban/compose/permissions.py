@@ -61,6 +61,8 @@ class Permissions:
         self._engine = make() if ruled else None
         self._ruled = ruled
         self.log: RunLog | None = None
+        self._of_servers: dict[str, PermissionMode] = {}
+        self._moded: dict[PermissionMode, tuple[Engine, Engine]] = {}
 
     @property
     def engine(self) -> Engine:
@@ -96,6 +98,30 @@ class Permissions:
         """Go to a mode that a person asks for, and nothing bars."""
         self._engine = self.engine.in_mode(mode)
         self._own = self.mode = self._engine.mode
+
+    def set_server_mode(self, server: str, mode: PermissionMode | None) -> str | None:
+        """From now on judge the tools of a server in `mode`, or in that of the run; why not, if not.
+
+        What a run may not go to, its servers may not either.
+        """
+        barred = None if mode is None or mode == "default" else self.bars_mode(mode)
+        if barred is not None or mode is None:
+            self._of_servers.pop(server, None)
+            return barred
+        self._of_servers[server] = mode
+        holds = self.mode in ("plan", "disabled")
+        return f"the mode of the run is {self.mode}, which holds for all servers" if holds else None
+
+    def engine_for(self, tool: ToolSpec) -> Engine:
+        """The engine that judges the calls of a tool: the same one as long as nothing has changed."""
+        mode = self._of_servers.get(tool.server) if tool.server else None
+        engine = self.engine
+        if mode is None or self.mode in ("plan", "disabled", mode):
+            return engine
+        made = self._moded.get(mode)
+        if made is None or made[0] is not engine:
+            made = self._moded[mode] = (engine, engine.in_mode(mode))
+        return made[1]
 
     def after_plan(self, mode: PermissionMode) -> None:
         """Let the plan mode end in `mode`, which a person asks for and nothing bars."""
@@ -134,7 +160,7 @@ class Permissions:
 
     def decide(self, tool: ToolSpec, args: Mapping[str, Any]) -> Decision:
         """The verdict on a call."""
-        return self.engine.decide(tool, args)
+        return self.engine_for(tool).decide(tool, args)
 
     def asking(self) -> AskingRules:
         """The same rules for a session with somebody to ask."""
@@ -181,7 +207,7 @@ class AskingRules:
 
     def decide(self, tool: ToolSpec, args: Mapping[str, Any]) -> Decision:
         """The verdict on a call; see `Rules`."""
-        return self._permissions.engine.asking().decide(tool, args)
+        return self._permissions.engine_for(tool).asking().decide(tool, args)
 
 
 def build_permissions(

@@ -26,7 +26,13 @@ class ServerSlot:
     `hooks` and the `elicitor` are asked what servers ask; without either, questions are declined.
     """
 
-    def __init__(self, opening: Opening, board: Board, hooks: Hooks, elicitor: Elicitor | None) -> None:
+    def __init__(
+        self,
+        opening: Opening,
+        board: Board,
+        hooks: Hooks,
+        elicitor: Elicitor | None,
+    ) -> None:
         self.run: RunServers | None = None
         self._opening = opening
         self._board = board
@@ -110,6 +116,7 @@ class ServerSlot:
             plugins=opening.project.plugins,
             hooks=self._hooks,
             elicitor=self._elicitor,
+            hosted=opening.host.hosted,
             session_id=lambda: "" if board.session is None else board.session.id,
         )
 

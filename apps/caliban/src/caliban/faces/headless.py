@@ -5,11 +5,10 @@ from __future__ import annotations
 import gc
 import shlex
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from functools import partial
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup
@@ -24,14 +23,12 @@ from caliban.faces.cancel_target import CancelTarget, alone
 from caliban.faces.prompt import PromptInputs, read_prompt
 from caliban.faces.watched import WatchedEncoder
 from caliban.last_words import OutputState
-from caliban_common.event import Warned
 from caliban_common.message import Message
-from caliban_drive.notice import as_notice
 from caliban_drive.session import Session
 from caliban_headless import exit_codes
 from caliban_headless.errors import Cancelled
 from caliban_headless.frames import Init
-from caliban_headless.input import FrameServices, FrameSource, PromptServices
+from caliban_headless.input import FrameSource
 from caliban_headless.local import LocalCommand
 from caliban_headless.notices import Notices, show_notice
 from caliban_headless.output import Output
@@ -44,26 +41,14 @@ from caliban_telemetry.as_of import prices_as_of
 if TYPE_CHECKING:
     from caliban.compose.asking.later import LaterAnswers
     from caliban.compose.slash import CalledCommand
-    from caliban.faces.hostservers import HostServers
     from caliban.faces.local import LocalCall
+    from caliban.faces.otherend import OtherEnd
     from caliban.faces.recorded import RunRecorder
     from caliban.faces.servertool import ServerToolApprover
     from caliban_drive.structured import AnswerSchema
     from caliban_headless.desk import HostDesk
-    from caliban_headless.requests import Serve
 
 T = TypeVar("T")
-SERVER_REQUESTS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "mcp_status": "status",
-        "mcp_reconnect": "reconnect",
-        "mcp_toggle": "toggle",
-        "mcp_set_servers": "set_servers",
-        "mcp_read_resource": "read_resource",
-        "mcp_call": "call",
-    }
-)
-"""A request about servers -> the method of `HostServers` that serves it."""
 
 
 def answer(options: Options, signals: EarlySignals) -> int:
@@ -93,9 +78,11 @@ async def _drive(options: Options, target: CancelTarget, state: OutputState, tas
         if call is not None:
             options = call.options
         recorder = _recorder(options)
+        other = _other_end(options)
         if recorder is None:
             wiring = USUAL if call is None else call.wiring
-            opening = open_app(options, show_notice, tasks=tasks, wiring=wiring)
+            host, person = (None, None) if other is None else (other.host(), other.elicitor)
+            opening = open_app(options, show_notice, host, tasks=tasks, wiring=wiring, elicitor=person)
         else:
             stack.callback(recorder.close)
             opening = open_app(options, show_notice, recorder.host, tasks=tasks, wiring=recorder.wiring)
@@ -135,8 +122,10 @@ async def _drive(options: Options, target: CancelTarget, state: OutputState, tas
         target.stops(driver.cancel if recorder is None else recorder.action("cancel", driver.cancel))
         gc.freeze()  # what is there now stays to the end
         gc.enable()
-        if prompt is None:
-            return await _answer_frames(driver, app, session, recorder, desk)
+        if prompt is None and other is not None:
+            frames = _frames(app, session, recorder, desk, other)
+            return await _answer_frames(driver, frames, recorder)
+        assert prompt is not None
         if recorder is None:
             return await driver.run(OnePrompt(prompt))
         return recorder.end(await driver.run(recorder.source(OnePrompt(prompt))))
@@ -170,22 +159,19 @@ async def _command_texts(app: App, called: CalledCommand) -> tuple[str, str]:
     return await command_texts(app, called)
 
 
-async def _answer_frames(
-    driver: Driver, app: App, session: Session, recorder: RunRecorder | None, desk: HostDesk | None
-) -> int:
+def _frames(
+    app: App, session: Session, recorder: RunRecorder | None, desk: HostDesk | None, other: OtherEnd
+) -> FrameSource:
+    """What reads the prompts of the other end, and does what else it asks for."""
+    services = other.services(app, session)
+    if recorder is None:
+        services = replace(services, called=_called(app, session))
+    run = session if recorder is None else recorder.run(session)
+    return FrameSource(Stdin(), run, app.media, desk=desk, services=services)
+
+
+async def _answer_frames(driver: Driver, frames: FrameSource, recorder: RunRecorder | None) -> int:
     async with anyio.create_task_group() as group:
-        run = session if recorder is None else recorder.run(session)
-        frames = FrameSource(
-            Stdin(),
-            run,
-            app.media,
-            desk=desk,
-            services=FrameServices(
-                served={"rewind_files": _rewinds(app, session)},
-                at_once=PromptServices(served=_servers_served(app), tell=partial(_told, app)),
-                called=None if recorder is not None else _called(app, session),
-            ),
-        )
         group.start_soon(frames.pump)
         if recorder is None:
             code = await driver.run(frames)
@@ -193,6 +179,15 @@ async def _answer_frames(
             code = recorder.end(await driver.run(recorder.source(frames)))
         group.cancel_scope.cancel()
     return code
+
+
+def _other_end(options: Options) -> OtherEnd | None:
+    """Whoever writes the frames of the run, where there are some."""
+    if not input_format(options.output.input_format).is_framed:
+        return None
+    from caliban.faces.otherend import OtherEnd
+
+    return OtherEnd(options)
 
 
 def _local(options: Options) -> LocalCall | None:
@@ -225,40 +220,6 @@ def _called(app: App, session: Session) -> Callable[[str], LocalCommand | None] 
         return found[0](text)
 
     return called
-
-
-def _rewinds(app: App, session: Session) -> Serve:
-    """Puts files back for the host: loaded with the first request."""
-
-    async def serve(body: Mapping[str, Any]) -> Mapping[str, Any]:
-        from caliban.faces.rewound import FileRewinds
-
-        return await FileRewinds(app, session)(body)
-
-    return serve
-
-
-def _servers_served(app: App) -> Mapping[str, Serve]:
-    """What the host may do with MCP servers: loaded with the first request."""
-    made: list[HostServers] = []
-
-    def serving(name: str) -> Serve:
-        async def serve(body: Mapping[str, Any]) -> Mapping[str, Any]:
-            from caliban.faces.hostservers import HostServers
-
-            if not made:
-                made.append(HostServers(app))
-            method: Serve = getattr(made[0], name)
-            return await method(body)
-
-        return serve
-
-    return {subtype: serving(name) for subtype, name in SERVER_REQUESTS.items()}
-
-
-def _told(app: App, answer: Warned) -> bool:
-    """Put the answer to a request into the frames of the prompt that runs; false where none runs."""
-    return app.reporter.tell(as_notice(answer))
 
 
 def _desk(app: App) -> HostDesk | None:

@@ -14,6 +14,7 @@ from caliban.compose.app import App
 from caliban.compose.servers.brought import brought_server, taken_problem
 from caliban.compose.servers.build import RunServers
 from caliban.errors import CommandRefused
+from caliban.faces.hosted import HostedServers
 from caliban_common.errors import CalibanError
 from caliban_common.text import one_line
 from caliban_mcp.config import ServerConfig
@@ -36,10 +37,11 @@ RECORDED: Final = "--record keeps the tools that a run begins with: leave it out
 
 
 class HostServers:
-    """Serves the requests of one run of `app` about its servers."""
+    """Serves the requests of one run of `app` about its servers; `hosted` are those of the host itself."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: App, hosted: HostedServers) -> None:
         self._app = app
+        self._hosted = hosted
         self._brought: dict[str, RunServer] = {}
 
     async def status(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -135,6 +137,19 @@ class HostServers:
         content = [_content(part) for part in result.content]
         return self._sized({"content": content, "isError": result.is_error, **structured})
 
+    async def override_mode(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Judge the calls of `serverName` in `mode`; null is that of the run. Raises `CommandRefused`."""
+        mode = body.get("mode")
+        if mode not in ("default", "auto", None):
+            raise CommandRefused("mode is neither default nor auto nor null")
+        _, server = self._found(body)
+        warning = self._app.permissions.set_server_mode(server.name, mode)
+        return {} if warning is None else {"warning": warning}
+
+    async def message(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What a server of the host tells by itself. Raises `CommandRefused`."""
+        return await self._hosted.message(body)
+
     def _configs(
         self, run: RunServers, wanted: Mapping[str, Any], errors: dict[str, str]
     ) -> dict[str, ServerConfig]:
@@ -200,7 +215,9 @@ def _row(status: ServerStatus, server: RunServer | None) -> dict[str, Any]:
     if server is None:
         return row
     config = server.config
-    if config.kind == "stdio":
+    if config.kind == "sdk":
+        row["config"] = {"type": "sdk", "name": config.name}
+    elif config.kind == "stdio":
         row["config"] = {"type": "stdio", "command": config.command, "args": list(config.args)}
     else:
         row["config"] = {"type": config.kind, "url": config.url}

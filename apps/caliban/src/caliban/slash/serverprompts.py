@@ -11,7 +11,7 @@ from caliban.compose.app import App
 from caliban.compose.servers.prompts import ServerPrompt, fetch_prompt, server_prompts
 from caliban.slash.table import NAMES
 from caliban_commands.answer import CommandAnswer, SubmitPrompt
-from caliban_commands.command import SlashCommand, SlashContext
+from caliban_commands.command import AskedWords, SlashCommand, SlashContext
 from caliban_commands.errors import BadArguments, CommandError
 from caliban_common.message import Message
 from caliban_common.text import one_line, plural
@@ -31,11 +31,39 @@ async def server_rows(app: App) -> tuple[SlashCommand, ...]:
     async def fetch(prompt: ServerPrompt, given: Mapping[str, str]) -> Sequence[Message]:
         return (await fetch_prompt(app, prompt, given)).messages
 
-    return prompt_rows(await server_prompts(app), fetch)
+    return prompt_rows(await server_prompts(app), fetch, partial(typed_argument, app))
 
 
-def prompt_rows(prompts: Iterable[ServerPrompt], fetch: FetchPrompt) -> tuple[SlashCommand, ...]:
-    """A row for each prompt; one whose short name is one of ours has its long name alone."""
+def typed_argument(app: App, prompt: ServerPrompt, said: str) -> AskedWords | None:
+    """Whom to ask for the argument that is being typed behind `prompt`."""
+    head, typed = said[: len(said) - len(said.rsplit(" ", maxsplit=1)[-1])], said.rsplit(" ", maxsplit=1)[-1]
+    if any(mark in said for mark in "\"'\\\t"):
+        return None
+    try:
+        known = prompt_arguments(prompt, head)
+    except CommandError:
+        return None
+    left = [argument.name for argument in prompt.arguments if argument.name not in known]
+    name, mark, value = typed.partition("=")
+    if not mark or name not in left:
+        name, value = (left[0] if left else ""), typed
+    if not name:
+        return None
+    from caliban.compose.servers.completing import ArgumentPlace, prompt_words
+
+    place = ArgumentPlace(name=name, value=value, known=known)
+    return prompt_words(app, prompt, place, ends=len(left) == 1)
+
+
+def prompt_rows(
+    prompts: Iterable[ServerPrompt],
+    fetch: FetchPrompt,
+    asks: Callable[[ServerPrompt, str], AskedWords | None] = lambda prompt, said: None,
+) -> tuple[SlashCommand, ...]:
+    """A row for each prompt; one whose short name is one of ours has its long name alone.
+
+    `asks` says whom to ask for the argument that is being typed.
+    """
     return tuple(
         SlashCommand(
             name=prompt.full_name,
@@ -47,6 +75,7 @@ def prompt_rows(prompts: Iterable[ServerPrompt], fetch: FetchPrompt) -> tuple[Sl
             source="server",
             uses=frozenset(["model", "servers"]),
             submits=True,
+            asks=partial(asks, prompt) if prompt.arguments else None,
         )
         for prompt in prompts
     )

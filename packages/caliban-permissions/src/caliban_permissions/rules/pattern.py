@@ -96,9 +96,17 @@ def _with_argument(text: str, tool: str, argument: str) -> Pattern:
     if not argument:
         return _build(text, tool, Bare(), "the argument part is empty")
     try:
-        return _build(text, tool, _argument(tool, argument), None)
+        read = _argument(tool, argument)
+        return _build(text, tool, read, _unnamed(tool, read))
     except GlobSyntaxError as error:
         return _build(text, tool, ArgumentGlob(argument), str(error))
+
+
+def _unnamed(tool: str, argument: Argument) -> str | None:
+    """Why no call of a tool of a server is meant by an argument: none of them is its main one."""
+    if not tool.startswith("mcp__") or isinstance(argument, KeyPairs):
+        return None
+    return f"tools of servers have no main argument: say which one is meant, as in {tool}(name=words)"
 
 
 def _build(text: str, tool: str, argument: Argument, problem: str | None) -> Pattern:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from caliban_commands.command import Place
+from caliban_commands.command import AskedWords, Place
 from caliban_commands.registry import CommandRegistry
 from caliban_common.errors import CalibanError
+from caliban_tui.draft.asked import AskedSuggester
 from caliban_tui.draft.editor import LineEditor
 from caliban_tui.draft.files import FileSuggester, FileSuggestionSource
 from caliban_tui.draft.ports import DraftHelp, EditorOptions, EditorPorts, TerminalPrograms
@@ -46,6 +47,7 @@ class Drafting:
         files = FileSuggester(
             self._files, changed=self._more, resources=self._resources, failed=self._told_once
         )
+        asked = AskedSuggester(self._commands, self._mentioned, changed=self._more)
         self.editor: LineEditor = LineEditor(
             actions,
             draw=screen.draw,
@@ -53,8 +55,8 @@ class Drafting:
             ports=EditorPorts(
                 answer=screen.answer,
                 say=screen.say,
-                suggesters=(CommandSuggester(self._commands, self._place), files),
-                jobs=(files.run,),
+                suggesters=(CommandSuggester(self._commands, self._place), asked, files),
+                jobs=(files.run, asked.run),
                 programs=self._programs,
                 given_over=screen.given_over,
                 image_folder=self._image_folder,
@@ -87,6 +89,9 @@ class Drafting:
 
     def _files(self) -> FileSuggestionSource | None:
         return None if self._help is None else self._help.files
+
+    def _mentioned(self, typed: str) -> AskedWords | None:
+        return None if self._help is None else self._help.mentioned(typed)
 
     async def _resources(self) -> Sequence[str]:
         return () if self._help is None else await self._help.resources()

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
+from caliban_commands.command import AskedWords
 from caliban_tui.draft.files import FileSuggestionSource
 from caliban_tui.draft.history import PromptHistory
 from caliban_tui.draft.suggest import Suggester
@@ -59,11 +60,13 @@ class DraftHelp(Struct, frozen=True, kw_only=True):
     """What an app knows that helps to write a draft.
 
     `files` lists what can stand behind an `@`, `resources` what servers offer there, as `server:uri`.
+    `mentioned` says whom to ask how what is typed there could go on.
     """
 
     programs: TerminalPrograms
     files: FileSuggestionSource
     resources: Callable[[], Awaitable[Sequence[str]]]
+    mentioned: Callable[[str], AskedWords | None] = lambda typed: None
     history: PromptHistory
     image_folder: Path
     workspace: Path

@@ -64,7 +64,7 @@ class AutoRules:
         return self._permissions.asking() if self._interactive else self._permissions
 
     async def _decided(self, tool: ToolSpec, args: Mapping[str, Any]) -> Decision:
-        engine = self._permissions.engine
+        engine = self._permissions.engine_for(tool)
         if engine.mode != "auto":
             return (engine.asking() if self._interactive else engine).decide(tool, args)
         ruling = self._judge_of(engine).judge(tool, args)
@@ -72,7 +72,7 @@ class AutoRules:
         breaker = self._auto.breaker
         if ruling.standing == "open":
             decision = await self._classified(engine, ruling, tool, args)
-            if self._permissions.engine is not engine:
+            if self._permissions.engine_for(tool) is not engine:
                 return await self._decided(tool, args)  # the rules are others now than those it was asked by
         elif ruling.standing == "listed" and decision.action == "allow":
             if breaker.why is not None:

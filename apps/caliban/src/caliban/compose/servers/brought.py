@@ -23,8 +23,6 @@ def brought_server(name: str, table: Any, app: App) -> ServerConfig:
     """One entry, as other harnesses write it. Raises `CommandRefused` for one that cannot be used."""
     if not isinstance(table, Mapping):
         raise CommandRefused("it is no object")
-    if table.get("type") == "sdk":
-        raise CommandRefused("servers that live in the host (type sdk) are not part of this version")
     given = json.dumps({"mcpServers": {name: dict(table)}})
     options = replace(app.options.settings, mcp_config=(given,), strict_mcp_config=True)
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -28,6 +28,7 @@ from caliban_common.tool import ToolSpec
 from caliban_drive.notice import Notice, Report
 from caliban_mcp import Connector, ListCache, PinStore, ServerConfig, ServerFleet, ServerParts, ServerStatus
 from caliban_mcp.names import full_name
+from caliban_mcp.passing import NoLists, OpenPins
 from caliban_mcp.status import ServerNews
 from caliban_mcp.variables import from_environment
 from caliban_provider.http import HttpClient
@@ -37,10 +38,12 @@ if TYPE_CHECKING:
     from caliban_mcp import RunServer
     from caliban_mcp.elicit import Elicitor
     from caliban_mcp_client import Authorization
+    from caliban_mcp_client.hosted import HostPipe
     from caliban_plugins import Plugin
 
 WAIT_S: Final = 2.0
 CONNECT_S: Final = 10.0
+HOSTED_S: Final = 30.0
 START_VARIABLES: Final = ("CALIBAN_MCP_TIMEOUT", "MCP_TIMEOUT")
 TOOL_VARIABLES: Final = ("CALIBAN_MCP_TOOL_TIMEOUT", "MCP_TOOL_TIMEOUT")
 
@@ -58,10 +61,11 @@ class ServerInputs(Struct, frozen=True, kw_only=True):
     hooks: Hooks | None = None
     elicitor: Elicitor | None = None
     session_id: Callable[[], str] = str
+    hosted: Callable[[str], HostPipe] | None = None
 
 
 class RunServers(Struct, frozen=True, kw_only=True):
-    """The servers of a run, and how long it waits for those that it knows nothing of.
+    """The servers of a run, and how long it waits for those that it knows nothing of, or that a host has.
 
     `judge` says why a server is not to be used, or `None`.
     """
@@ -69,6 +73,7 @@ class RunServers(Struct, frozen=True, kw_only=True):
     fleet: ServerFleet
     judge: Callable[[ServerConfig], str | None]
     wait_s: float
+    hosted_wait_s: float
     report: Report
 
     async def ready(self) -> None:
@@ -78,7 +83,11 @@ class RunServers(Struct, frozen=True, kw_only=True):
         them.
         """
         fleet = self.fleet
-        required = [one for one in fleet.servers if one.config.required and not one.config.disabled]
+        required = [
+            one
+            for one in fleet.servers
+            if one.config.required and not one.config.disabled and not is_hosted(one.config)
+        ]
         if required:
             await fleet.settle(required, None)
             lacking = next((one for one in required if one.state != "connected"), None)
@@ -87,16 +96,33 @@ class RunServers(Struct, frozen=True, kw_only=True):
                     f"the MCP server {lacking.name} is required and is not there: {lacking.status.words}",
                     hint=f"caliban mcp doctor {lacking.name} says more",
                 )
-        unknown = [one for one in fleet.servers if not one.is_cached and not one.was_silent]
+        unknown = [
+            one
+            for one in fleet.servers
+            if not one.is_cached and not one.was_silent and not is_hosted(one.config)
+        ]
         missing: tuple[RunServer, ...] = await fleet.settle(unknown, self.wait_s)
         late = [*missing, *(one for one in fleet.servers if one.was_silent and not one.is_settled)]
+        self._tell_late(late)
+        fleet.begin()
+
+    def _tell_late(self, late: Sequence[RunServer]) -> None:
         if late:
             names = ", ".join(one.name for one in late)
             words = f"the tools of MCP servers are not there yet, and come with a later turn: {names}"
             self.report(
                 Notice(subtype="mcp_pending", message=words, hint="mcp_wait in settings waits longer")
             )
-        fleet.begin()
+
+    @property
+    def lives_in_host(self) -> bool:
+        """Whether a server of them does."""
+        return any(is_hosted(one.config) for one in self.fleet.servers)
+
+    async def hosted_ready(self) -> None:
+        """Wait for those that live in the host, which can answer once its frames are read."""
+        hosted = [one for one in self.fleet.servers if is_hosted(one.config)]
+        self._tell_late(await self.fleet.settle(hosted, self.hosted_wait_s))
 
     async def refresh(self) -> None:
         """Begin anew with those that somebody has logged in to meanwhile, and wait a moment for them."""
@@ -153,7 +179,7 @@ def build_servers(inputs: ServerInputs, *, empty: bool = False) -> RunServers | 
     used: list[ServerConfig] = []
     idle: list[ServerStatus] = []
     for config in written.configs:
-        why = unusable(config, settings, inputs.permissions)
+        why = _homeless(config, inputs) or unusable(config, settings, inputs.permissions)
         if why is None:
             used.append(config)
             continue
@@ -168,9 +194,9 @@ def build_servers(inputs: ServerInputs, *, empty: bool = False) -> RunServers | 
     def parts(config: ServerConfig) -> ServerParts:
         return ServerParts(
             connect=lambda verdict: connector.open(config, verdict),
-            cache=cache,
-            key=connector.key(config),
-            pins=pins,
+            cache=NoLists(cache.directory) if is_hosted(config) else cache,
+            key="" if is_hosted(config) else connector.key(config),
+            pins=OpenPins(pins.directory) if is_hosted(config) else pins,
             report=lambda event: report(notice_of(event, is_written=is_written(config))),
             logins=logins_stamp if config.may_log_in else no_logins,
         )
@@ -180,8 +206,14 @@ def build_servers(inputs: ServerInputs, *, empty: bool = False) -> RunServers | 
         fleet=ServerFleet(used, parts, idle=idle),
         judge=lambda config: unusable(config, settings, inputs.permissions),
         wait_s=WAIT_S if wait is None else float(wait),
+        hosted_wait_s=HOSTED_S if wait is None else float(wait),
         report=report,
     )
+
+
+def is_hosted(config: ServerConfig) -> bool:
+    """Whether it lives in the program that has started us."""
+    return config.kind == "sdk"
 
 
 def is_written(config: ServerConfig) -> bool:
@@ -196,6 +228,20 @@ def unusable(config: ServerConfig, settings: Settings, permissions: Permissions 
         return problem
     probe = ToolSpec(name=full_name(config.name, "0_any_tool"), description="", input_schema={})
     return None if permissions.offers(probe) else "a rule denies all of it"
+
+
+def _homeless(config: ServerConfig, inputs: ServerInputs) -> str | None:
+    """Why a server that lives in a host is not reached here, which is said; or `None`."""
+    if not is_hosted(config) or inputs.hosted is not None:
+        return None
+    if inputs.options.session.record is not None:
+        why, hint = "--record cannot keep what that program says to it", None
+    else:
+        why = "no program reads and writes the frames of this run"
+        hint = "--input-format stream-json and --output-format stream-json are for one that does"
+    words = f"the MCP server {config.name} lives in a program (type sdk), and is left out: {why}"
+    inputs.report(Notice(subtype="mcp_server", message=words, hint=hint))
+    return f"it lives in a program, and {why}"
 
 
 def build_connector(inputs: ServerInputs) -> Connector:
@@ -225,6 +271,7 @@ def build_connector(inputs: ServerInputs) -> Connector:
         handler=lambda name: AskedHandler(name, asked),
         version=VERSION,
         login=lambda config, url, settled: _login(config, url, settled, host),
+        hosted=inputs.hosted,
         start_timeout_s=_seconds(host.environ, START_VARIABLES, 60.0),
         tool_timeout_s=_seconds(host.environ, TOOL_VARIABLES, 300.0),
     )

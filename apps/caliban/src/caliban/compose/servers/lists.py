@@ -15,7 +15,7 @@ def listed_problem(config: ServerConfig, settings: Settings) -> str | None:
 
     On the list of those that are denied each member of an entry that fits counts. On the other list a program
     has to be there by its whole command where any entry names one, and an address by its URL: a name is
-    anybody's.
+    anybody's. One that lives in the program which has started the run has a name alone.
     """
     for entry in settings.get("denied_mcp_servers") or ():
         if any(_fits(config, kind, value) for kind, value in _members(entry)):
@@ -24,7 +24,7 @@ def listed_problem(config: ServerConfig, settings: Settings) -> str | None:
     if allowed is None:
         return None
     members = [member for entry in allowed for member in _members(entry)]
-    wanted = "command" if config.kind == "stdio" else "url"
+    wanted = {"stdio": "command", "sdk": "name"}.get(config.kind, "url")
     binding = [member for member in members if member[0] == wanted]
     if any(_fits(config, kind, value) for kind, value in binding or members):
         return None
@@ -43,7 +43,7 @@ def _fits(config: ServerConfig, kind: str, value: Any) -> bool:
         return bool(value == config.name)
     if kind == "command":
         return config.kind == "stdio" and list(value) == [config.command, *config.args]
-    return config.kind != "stdio" and _matches(str(value), config.url)
+    return config.kind not in ("stdio", "sdk") and _matches(str(value), config.url)
 
 
 def _matches(pattern: str, url: str) -> bool:

@@ -64,7 +64,12 @@ def written_servers(
         problem = name_problem(name)
         if problem is not None:
             problems.append(f"{where}the server {shown!r} is left out: {problem}")
-        elif not isinstance(table, Mapping) or not ("command" in table or "url" in table):
+        elif isinstance(table, Mapping) and table.get("type") == "sdk" and scope != "cli":
+            problems.append(
+                f"{where}the server {shown!r} is left out: one that lives in a program (type sdk) is named "
+                "by that program alone"
+            )
+        elif not isinstance(table, Mapping) or not table.keys() & ({"command", "url"} | _hosted(table)):
             if isinstance(table, Mapping) and not _is_leftover(table):
                 problems.append(
                     f"{where}the server {shown!r} is left out: it has neither a command nor a url"
@@ -98,6 +103,11 @@ def servers_for(options: Options, settings: Settings, plugins: Iterable[Plugin] 
         return WrittenServers()
     counting = () if options.settings.strict_mcp_config else tuple(plugins)
     return written_servers(settings, counting, bare=options.settings.bare)
+
+
+def _hosted(table: Mapping[str, Any]) -> set[str]:
+    """The member that says all of a server which lives in a program, where it is one."""
+    return {"type"} if table.get("type") == "sdk" else set()
 
 
 def _said_in_vain(settings: Settings, name: str, table: object) -> Iterator[str]:

@@ -13,6 +13,7 @@ from caliban.compose.app import App
 from caliban.compose.directories import directories_of
 from caliban.compose.terminal import files_command
 from caliban.errors import CommandRefused
+from caliban_commands.command import AskedWords
 from caliban_common.errors import CalibanError
 from caliban_common.paths import cache_dir, project_slug, state_dir
 from caliban_common.text import one_line
@@ -80,6 +81,7 @@ def draft_help(app: App, session: str) -> DraftHelp:
         programs=programs,
         files=_files(app, programs),
         resources=lambda: _resources(app),
+        mentioned=lambda typed: _mentioned(app, typed),
         history=PromptHistory(file, session=session),
         image_folder=cache_dir() / "pasted",
         workspace=app.workspace,
@@ -109,9 +111,22 @@ async def _resources(app: App) -> Sequence[str]:
             try:
                 client = await server.connected()
                 names += [f"{server.name}:{resource.uri}" for resource in await client.list_resources()]
+                if client.info.offers("completions"):
+                    from caliban.compose.servers.completing import template_beginnings
+
+                    names += await template_beginnings(server, client)
             except CalibanError:
                 continue
     return names
+
+
+def _mentioned(app: App, typed: str) -> AskedWords | None:
+    """Whom to ask how a mention of a server could go on."""
+    if app.servers is None or ":" not in typed:
+        return None
+    from caliban.compose.servers.completing import resource_words
+
+    return resource_words(app, typed)
 
 
 def _desktop(environ: Mapping[str, str]) -> Mapping[str, str]:
