@@ -20,6 +20,7 @@ TARGETS = {
     "streams": "replies of models in bytes: cut, mixed up and in other pieces, through every decoder",
     "settings": "settings files: values or our own error, whatever stands in them",
     "mcp": "servers of MCP with bad manners: no hang, no orphan, no wrong answer, no error of another's",
+    "screen": "frames and blocks: what every painter sends, in an emulator, against a fresh painting",
 }
 _REPORT_EVERY_S = 10.0
 

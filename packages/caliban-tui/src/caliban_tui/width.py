@@ -14,6 +14,9 @@ _CERTAIN: Final = lazy_pattern(
     "\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fcc\uac00-\ud7a3]*"
 )
 
+WIDEST: Final = 4
+"""What is joined takes no more cells; of what claims to, each character stands for itself."""
+
 
 def cells(text: str) -> int:
     """The cells that `text`, which has no control characters, takes."""
@@ -21,6 +24,8 @@ def cells(text: str) -> int:
         return len(text)
     from wcwidth import width
 
+    if "\u200d" in text:  # whatever follows a joiner has no width there, a letter too
+        return sum(map(width, _graphemes(text)))
     return width(text)
 
 
@@ -31,11 +36,17 @@ def line_cells(line: ScreenLine) -> int:
 
 def graphemes(text: str) -> Iterator[str]:
     """What a person calls characters."""
-    if text.isascii():
-        return iter(text)
-    from wcwidth import iter_graphemes
+    return iter(text) if text.isascii() else _graphemes(text)
 
-    return iter(iter_graphemes(text))
+
+def _graphemes(text: str) -> Iterator[str]:
+    from wcwidth import iter_graphemes, width
+
+    for grapheme in iter_graphemes(text):
+        if len(grapheme) > 2 and width(grapheme) > WIDEST:  # a run of Korean beginnings has no end
+            yield from grapheme
+        else:
+            yield grapheme
 
 
 def is_certain(text: str) -> bool:

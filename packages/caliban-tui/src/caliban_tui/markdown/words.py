@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 from caliban_tui.clean import neutral
 from caliban_tui.line import ScreenLine, StyledText
-from caliban_tui.width import cells, cut, graphemes, line_cells
+from caliban_tui.width import cut, fold_line, line_cells
 
 Word: TypeAlias = tuple[StyledText, ...]
 
@@ -39,10 +39,10 @@ def wrapped(spans: Iterable[WordSpan], columns: int, *, hard: bool = False) -> l
         else:
             line += (gap, *word) if gap.text and line else word
             width += len(gap.text) + size if width else size
-        while hard and width > columns:
-            head, line = split(tuple(line), columns)
-            lines.append(_merged(head))
-            width = line_cells(tuple(line))
+        if hard and width > columns:
+            *whole, last = broken(tuple(line), columns)
+            lines += [_merged(row) for row in whole]
+            line, width = list(last), line_cells(last)
     lines.append(_merged(line))
     return lines
 
@@ -52,40 +52,9 @@ def flat(text: str) -> str:
     return neutral(text).replace("\n", " ")
 
 
-def split(line: ScreenLine, columns: int) -> tuple[list[StyledText], list[StyledText]]:
-    """What of `line` fits into `columns`, at least one grapheme, and the rest."""
-    head: list[StyledText] = []
-    room = max(columns, 1)
-    for number, segment in enumerate(line):
-        width = cells(segment.text)
-        if width <= room:
-            head.append(segment)
-            room -= width
-            continue
-        place = 0
-        for grapheme in graphemes(segment.text):
-            step = cells(grapheme)
-            if step > room and (place or head):
-                break
-            place, room = place + len(grapheme), room - step
-            if room <= 0:
-                break
-        if place:
-            head.append(segment._replace(text=segment.text[:place]))
-        rest = segment._replace(text=segment.text[place:])
-        return head, [rest, *line[number + 1 :]] if rest.text else list(line[number + 1 :])
-    return head, []
-
-
-def broken(line: ScreenLine, columns: int) -> list[ScreenLine]:
-    """`line` as rows of at most `columns`, as a terminal would wrap it."""
-    rows: list[ScreenLine] = []
-    while line_cells(line) > columns:
-        head, rest = split(line, columns)
-        rows.append(tuple(head))
-        line = tuple(rest)
-    rows.append(line)
-    return rows
+def broken(line: ScreenLine, columns: int) -> tuple[ScreenLine, ...]:
+    """`line` as rows of at most `columns`, as a terminal would wrap it. Linear time."""
+    return fold_line(line, max(columns, 1))
 
 
 def _words(spans: Iterable[WordSpan]) -> Iterator[tuple[StyledText | None, Word]]:
@@ -111,7 +80,7 @@ def _words(spans: Iterable[WordSpan]) -> Iterator[tuple[StyledText | None, Word]
     yield gap, tuple(word)
 
 
-def _merged(line: list[StyledText]) -> ScreenLine:
+def _merged(line: Iterable[StyledText]) -> ScreenLine:
     """The line with neighbours of one style as one segment."""
     merged: list[StyledText] = []
     for segment in line:

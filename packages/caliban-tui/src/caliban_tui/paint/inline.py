@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Final
 
+from caliban_tui.clean import in_line
 from caliban_tui.line import ScreenLine
 from caliban_tui.paint.delta import rewrite
 from caliban_tui.paint.pen import Pen
@@ -126,11 +127,16 @@ def shown_part(frame: ScreenFrame, size: ScreenSize) -> tuple[tuple[ScreenLine, 
     top = max(len(lines) - size.rows, 0)
     if caret is not None:
         top = min(top, caret.row, len(lines) - 1)
-    lines = tuple(fit(line, size.columns) for line in lines[top : top + size.rows])
+    lines = tuple(fit(_clean(line), size.columns) for line in lines[top : top + size.rows])
     if caret is None:
         return lines, None
     row = min(max(caret.row - top, 0), len(lines) - 1)
     return lines, Caret(row, min(max(caret.column, 0), size.columns - 1))
+
+
+def _clean(line: ScreenLine) -> ScreenLine:
+    """`line` as it will be sent: what is left out then must have no cell now."""
+    return tuple(segment._replace(text=in_line(segment.text)) for segment in line)
 
 
 def _fits(line: ScreenLine, columns: int) -> bool:

@@ -1,0 +1,141 @@
+"""What generated screens found: each was a fault once."""
+
+from __future__ import annotations
+
+import pytest
+
+from caliban_agent_core.ports import ApprovalRequest
+from caliban_common.message import ToolUseBlock
+from caliban_common.tool import ToolSpec
+from caliban_tui.clean import in_line
+from caliban_tui.compose import compose
+from caliban_tui.draft.lines import draft_lines
+from caliban_tui.line import StyledText, plain, text_of
+from caliban_tui.markdown.words import WordSpan, broken, wrapped
+from caliban_tui.paint.delta import changed_part
+from caliban_tui.paint.inline import InlinePainter
+from caliban_tui.paint.pen import Pen
+from caliban_tui.question.asked import AskedField, CallBrief, ChoiceQuestion, FieldsQuestion
+from caliban_tui.question.call import call_question
+from caliban_tui.question.draw import question_view
+from caliban_tui.question.opened import OpenQuestion
+from caliban_tui.question.textfield import TextField
+from caliban_tui.screen import ScreenFrame, ScreenSize
+from caliban_tui.status import StatusLine, status_line
+from caliban_tui.theme.theme import PLAIN
+from caliban_tui.transcript.view import ConversationView
+from caliban_tui.ui import DraftView, UiState
+from caliban_tui.width import cells, graphemes
+
+JOINED = "❤️"
+"""Two cells, or one: a terminal decides."""
+
+
+def test_a_line_that_a_terminal_may_find_full_is_not_erased_behind_its_end() -> None:
+    pen = Pen(0, 10, PLAIN)
+    pen.pour(plain(f"{JOINED}12345678"))
+    assert pen.text == f"\x1b[J{JOINED}12345678\r\n"
+    pen = Pen(0, 10, PLAIN)
+    pen.to(0, 0)
+    pen.put(plain(f"{JOINED}1234567"))
+    assert pen.text == f"\r\x1b[K{JOINED}1234567"
+    pen = Pen(0, 10, PLAIN)
+    pen.pour(plain("123456789漢"))
+    assert pen.text == "\x1b[J123456789漢\x1b[K\r\n"  # the cell before it is not written
+    pen = Pen(0, 10, PLAIN)
+    pen.pour(plain("123456789"))
+    assert pen.text == "123456789\x1b[K\r\n"
+
+
+@pytest.mark.parametrize("after", ["a w", "a "])
+def test_a_mark_on_a_blank_that_stays_is_taken_away(after: str) -> None:
+    old = (StyledText("a "), StyledText("\ufe0f", "dim"))
+    assert changed_part(old, plain(after)) == (0, plain(after))
+    assert changed_part(plain("a b"), plain("a w")) == (2, plain("w"))
+
+
+def test_what_is_not_sent_has_no_cells_in_a_frame() -> None:
+    size, painter = ScreenSize(4, 4), InlinePainter(PLAIN)
+    painter.paint(ScreenFrame(lines=(plain("a…"), plain("> "))), [], size)
+    data = painter.paint(ScreenFrame(lines=(plain("\x0b\x07\x1b\x00a…"), plain("> "))), [], size)
+    assert data == b""
+
+
+def test_a_field_on_a_screen_of_a_few_columns_is_drawn() -> None:
+    field = AskedField(name="a", label="b")
+    asked = OpenQuestion(asked=FieldsQuestion(title="t", fields=(field,)), quiet_from_s=0.0)
+    for columns in range(1, 8):
+        view = question_view(asked, ScreenSize(columns, 30), 9.0)
+        assert view.caret is not None and view.caret.column < columns
+
+
+def test_the_caret_stands_where_one_types_in_a_text_that_is_longer_than_the_screen() -> None:
+    field = AskedField(name="a", label="b")
+    text = TextField(text="x" * 50 + "漢y" + "z" * 50, cursor=52)
+    asked = OpenQuestion(asked=FieldsQuestion(title="t", fields=(field,)), quiet_from_s=0.0, text=text)
+    view = question_view(asked, ScreenSize(20, 30), 9.0)
+    assert view.caret is not None
+    line = text_of(view.lines[view.caret.row])
+    before, _, after = line.partition("y")
+    assert cells(before) + 1 == view.caret.column and after[:1] == "z"
+
+
+def test_words_of_a_question_are_lines_of_their_own_nowhere() -> None:
+    call = ToolUseBlock(id="1", name="Write", input={})
+    spec = ToolSpec(name="Write", description="", input_schema={})
+    request = ApprovalRequest(call=call, tool=spec, reason="", agent="a\n\x1b[2Jb")
+    question = call_question(request, CallBrief(text="", path="p\n? May Read run?", before="", after="x"))
+    asked = OpenQuestion(asked=question, quiet_from_s=0.0, hint="no\n\x1b[31m\u202eway")
+    view = question_view(asked, ScreenSize(200, 30), 9.0)
+    assert all(in_line(segment.text) == segment.text for line in view.lines for segment in line)
+    assert text_of(view.lines[0]) == "? May Write change p\\n? May Read run?? (asked by a\\n\\x1b[2Jb)"
+    plan = OpenQuestion(asked=ChoiceQuestion(title="t", options=(), agent="a\nb"), quiet_from_s=0.0)
+    assert text_of(question_view(plan, ScreenSize(200, 30), 9.0).lines[0]) == "? t (asked by a\\nb)"
+
+
+def test_the_status_the_hint_and_what_waits_hold_nothing_that_a_terminal_obeys() -> None:
+    evil = "a\n\x1b[2Jb\x9b1m\u202e\x07"
+    status = StatusLine(cwd=f"/{evil}", branch=evil, model=evil, session=evil, state=evil)
+    ui = UiState(queued=(evil,), hint=evil, status=status)
+    frame = compose(ConversationView(), ui, ScreenSize(200, 24), 0.0)
+    assert all(in_line(segment.text) == segment.text for line in frame.lines for segment in line)
+    assert "… a b" in [text_of(line) for line in frame.lines]
+    assert cells(text_of(status_line(status, 20))) <= 20
+
+
+def test_a_character_with_many_hidden_ones_on_it_is_cut_to_the_width() -> None:
+    lines, caret = draft_lines(DraftView(text="漢" + "\U000e0100" * 30, cursor=31), 20)
+    assert [cells(text_of(line)) <= 20 for line in lines] == [True] * len(lines)
+    assert caret.column < 20
+    lines, _ = draft_lines(DraftView(text="a\udcffb"), 20)
+    assert text_of(lines[0]) == "> a\ufffdb"
+
+
+def test_a_joiner_hides_no_letter_from_the_width() -> None:
+    assert [cells(text) for text in ("a\u200db", "\u200dabc", "👨\u200dx", "👨\u200d👩\u200d👧")] == [
+        2,
+        3,
+        3,
+        2,
+    ]
+
+
+def test_what_is_joined_without_an_end_is_broken() -> None:
+    run = "\u1100" * 40  # beginnings of Korean syllables: one character, says Unicode
+    assert [cells(text_of(row)) for row in broken(plain(run), 20)] == [20] * 4
+    assert list(graphemes("👨\u200d👩\u200d👧🇩🇪")) == ["👨\u200d👩\u200d👧", "🇩🇪"]
+
+
+def test_a_long_line_is_broken_in_time_that_grows_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured: list[int] = []
+
+    def counted(text: str) -> int:
+        measured.append(len(text))
+        return cells(text)
+
+    monkeypatch.setattr("caliban_tui.width.cells", counted)
+    size = 4_000
+    rows = broken((StyledText("漢" * size),), 10)
+    lines = wrapped([WordSpan("漢" * size)], 10, hard=True)
+    assert len(rows) == len(lines) == size * 2 // 10
+    assert sum(measured) < 8 * size
