@@ -21,6 +21,7 @@ TARGETS = {
     "settings": "settings files: values or our own error, whatever stands in them",
     "mcp": "servers of MCP with bad manners: no hang, no orphan, no wrong answer, no error of another's",
     "screen": "frames and blocks: what every painter sends, in an emulator, against a fresh painting",
+    "markdown": "replies in Markdown: cut anywhere, nested without an end; no word may be missing on the screen",
 }
 _REPORT_EVERY_S = 10.0
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from caliban_tui.clean import in_line
-from caliban_tui.line import ScreenLine
+from caliban_tui.line import ScreenLine, text_of
 from caliban_tui.paint.full import FullPainter
 from caliban_tui.paint.inline import InlinePainter, shown_part
 from caliban_tui.paint.linear import LinearPainter
@@ -190,9 +190,12 @@ def _resized(pick: random.Random) -> None:
 
 
 def _holds_all(painter: InlinePainter, screen: Emulator, size: ScreenSize) -> bool:
-    """Whether the live region, wrapped anew, fits on the new screen with the cursor's row."""
+    """Whether the live region, wrapped anew, fits on the new screen, and nobody differs about the cursor."""
     rows = sum(rows_of(line, size.columns) for line in painter._lines)
-    return screen.joins and rows < size.rows and size.rows >= screen.rows
+    at = painter._lines[painter._row] if painter._lines else ()
+    column = painter._caret.column if painter._caret is not None else 0
+    known = text_of(at).isascii() and column <= line_cells(at)
+    return screen.joins and known and rows < size.rows and size.rows >= screen.rows
 
 
 def _full(pick: random.Random) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from caliban_agent_core.ports import ApprovalRequest
 from caliban_common.message import ToolUseBlock
@@ -11,6 +12,7 @@ from caliban_tui.clean import in_line
 from caliban_tui.compose import compose
 from caliban_tui.draft.lines import draft_lines
 from caliban_tui.line import StyledText, plain, text_of
+from caliban_tui.markdown.draw import markdown_lines
 from caliban_tui.markdown.words import WordSpan, broken, wrapped
 from caliban_tui.paint.delta import changed_part
 from caliban_tui.paint.inline import InlinePainter
@@ -20,7 +22,7 @@ from caliban_tui.question.call import call_question
 from caliban_tui.question.draw import question_view
 from caliban_tui.question.opened import OpenQuestion
 from caliban_tui.question.textfield import TextField
-from caliban_tui.screen import ScreenFrame, ScreenSize
+from caliban_tui.screen import Caret, ScreenFrame, ScreenSize
 from caliban_tui.status import StatusLine, status_line
 from caliban_tui.theme.theme import PLAIN
 from caliban_tui.transcript.view import ConversationView
@@ -109,6 +111,29 @@ def test_a_character_with_many_hidden_ones_on_it_is_cut_to_the_width() -> None:
     assert caret.column < 20
     lines, _ = draft_lines(DraftView(text="a\udcffb"), 20)
     assert text_of(lines[0]) == "> a\ufffdb"
+
+
+def test_a_table_of_next_to_nothing_but_empty_cells_is_shown_as_it_stands() -> None:
+    head = "|".join("abcdefghij" * 5)
+    text = f"{head}\n{'|'.join('-' * 50)}\n" + "|\n" * 400
+    lines = markdown_lines(text, 200)
+    assert text_of(lines[0]) == head
+    assert len(lines) == 403
+    assert text_of(markdown_lines(text[:400], 200)[0]) != head
+
+
+def test_a_screen_that_joins_otherwise_loses_no_row_above_when_it_becomes_narrower() -> None:
+    family = "👨\u200d👩\u200d👧"  # two cells, or six
+    frame = ScreenFrame(lines=(plain("☎️" * 4), plain(family), plain("> ")), caret=Caret(2, 2))
+    painter = InlinePainter(PLAIN)
+    painter.paint(frame, [], ScreenSize(40, 10))
+    assert b"\x1b[2A" in painter.paint(frame, [], ScreenSize(4, 10))
+
+
+def test_without_unicode_what_is_sent_is_measured() -> None:
+    pen = Pen(0, 3, replace(PLAIN, unicode=False))
+    pen.pour(plain("ab漢漢"))
+    assert pen.text == "ab????\r\n"  # two whole rows: erased behind them, the last character would go
 
 
 def test_a_joiner_hides_no_letter_from_the_width() -> None:

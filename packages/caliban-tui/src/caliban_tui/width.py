@@ -105,6 +105,11 @@ def rows_of(line: ScreenLine, columns: int) -> int:
     return _place(line, columns)[0]
 
 
+def least_rows(line: ScreenLine, columns: int) -> int:
+    """As `rows_of`, on whichever terminal it takes the fewest."""
+    return _place(line, columns, least=True)[0]
+
+
 def last_column(line: ScreenLine, columns: int) -> int:
     """How many cells of its last row a line fills."""
     return _place(line, columns)[1]
@@ -164,7 +169,7 @@ def wrap(text: str, columns: int) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _place(line: ScreenLine, columns: int) -> tuple[int, int]:
+def _place(line: ScreenLine, columns: int, *, least: bool = False) -> tuple[int, int]:
     """The rows that a line takes, and the cells that it fills of the last one."""
     if all(segment.text.isascii() for segment in line):
         width = line_cells(line)
@@ -173,11 +178,20 @@ def _place(line: ScreenLine, columns: int) -> tuple[int, int]:
     rows, used = 1, 0
     for segment in line:
         for grapheme in graphemes(segment.text):
-            width = cells(grapheme)
+            width = _least_cells(grapheme) if least else cells(grapheme)
             if used and used + width > columns:
                 rows, used = rows + 1, 0
             used += width
     return rows, min(used, columns)
+
+
+def _least_cells(grapheme: str) -> int:
+    """The cells of a character on a terminal that joins as we do, or on one that joins nothing."""
+    if grapheme.isascii():
+        return 1
+    from wcwidth import wcwidth
+
+    return min(cells(grapheme), sum(max(wcwidth(char), 0) for char in grapheme))
 
 
 def _head(text: str, room: int) -> str:

@@ -26,6 +26,8 @@ OPEN_CHARS: Final = 8_192
 MAX_DEPTH: Final = 400
 """Of nested blocks, whose texts a parser leaves out beyond. What is deeper on one line is shown plain."""
 DEEP: Final = lazy_pattern(r"(?m)^(?:[ \t]*(?:>|[-+*]|\d{1,9}[.)])){50}")
+MAX_CELLS: Final = 10_000
+"""Of a table, those that stand empty included: a row of one sign has as many as the header."""
 MARKED: Final = lazy_pattern(r"[*_`\[<&\\~!|#>=]|--|(?m:^[ \t]*(?:[-+]|\d+[.)])(?:[ \t]|$)|^ {2}|\t|^\s| $)")
 """What a text has that is more than words; others need no parser."""
 
@@ -49,7 +51,7 @@ def markdown_lines(
         return _rest_of_fence(text, neutral(fence), is_open=hard)
     if len(text) > PARSED_CHARS:
         return plain_lines(text, columns, hard=hard)
-    if not MARKED.search(text) or DEEP.search(text) or ("|" in text and _has_more_cells(text)):
+    if not MARKED.search(text) or DEEP.search(text) or ("|" in text and _is_odd_table(text)):
         return plain_lines(text, columns, hard=hard)
     try:
         tree = _tree(_parser().parse(text))
@@ -78,12 +80,13 @@ def info_of(opening: str) -> str:
     return words[0].strip("{}.,").split(",")[0].lower() if words else ""
 
 
-def _has_more_cells(text: str) -> bool:
-    """Whether a row of a table has cells for which there is no column: a parser would leave them out."""
-    count = 0
+def _is_odd_table(text: str) -> bool:
+    """Whether a parser would leave out cells that have no column, or make up more of them than it should."""
+    count = rows = 0
     for line in text.split("\n"):
         row = line.lstrip(" >\t")
-        if count and cell_count(row) > count:
+        rows += 1
+        if count and (cell_count(row) > count or rows * count > MAX_CELLS):
             return True
         if not count and DELIMITERS.match(row):
             count = cell_count(row)

@@ -15,7 +15,7 @@ from caliban_tui.render.images import GRAPHICS
 from caliban_tui.screen import Caret, ScreenFrame, ScreenSize
 from caliban_tui.theme.theme import Theme
 from caliban_tui.transcript.blocks import TranscriptBlock
-from caliban_tui.width import fit, most_cells, rows_of
+from caliban_tui.width import fit, least_rows, most_cells
 
 BEGIN: Final = "\x1b[?2026h"
 END: Final = "\x1b[?2026l"
@@ -99,12 +99,15 @@ class InlinePainter:
         pen.row = len(lines) - 1
 
     def _row_now(self, size: ScreenSize) -> int:
-        """In which row of what was drawn the cursor is, now that the screen may have another width."""
+        """In which row of what was drawn the cursor is, now that the screen may have another width.
+
+        At least: where terminals differ, a row of ours is left rather than one above them taken away.
+        """
         row = min(self._row, len(self._lines))
         if self._size.columns <= size.columns or not self.reflows:
             return row
         column = self._caret.column if self._caret is not None else 0
-        return sum(rows_of(line, size.columns) for line in self._lines[:row]) + column // size.columns
+        return sum(least_rows(line, size.columns) for line in self._lines[:row]) + column // size.columns
 
     def _framed(self, text: str, *, is_visible: bool) -> bytes:
         if not is_visible:

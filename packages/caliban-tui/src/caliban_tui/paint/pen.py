@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from caliban_tui.line import ScreenLine
+from caliban_tui.paint.ascii import ascii_text
 from caliban_tui.paint.sgr import encode_line
 from caliban_tui.render.images import GRAPHICS
 from caliban_tui.theme.theme import Theme
@@ -85,6 +86,8 @@ class Pen:
 
     def pour(self, line: ScreenLine) -> None:
         """Write a line of any width and end it: the terminal wraps it, for its copies to be whole."""
+        if not self._theme.unicode:
+            line = tuple(segment._replace(text=ascii_text(segment.text)) for segment in line)
         certain = all(is_certain(segment.text) for segment in line)
         is_drawn = any(segment.style == GRAPHICS for segment in line)
         wraps = line_cells(line) > self._columns
