@@ -82,10 +82,9 @@ def info_of(opening: str) -> str:
 
 def _is_odd_table(text: str) -> bool:
     """Whether a parser would leave out cells that have no column, or make up more of them than it should."""
-    count = rows = 0
-    for line in text.split("\n"):
+    count = 0
+    for rows, line in enumerate(text.split("\n")):
         row = line.lstrip(" >\t")
-        rows += 1
         if count and (cell_count(row) > count or rows * count > MAX_CELLS):
             return True
         if not count and DELIMITERS.match(row):

@@ -8,6 +8,7 @@ from typing import Final
 
 from caliban_tui.clean import in_line
 from caliban_tui.line import ScreenLine
+from caliban_tui.paint.ascii import as_sent
 from caliban_tui.paint.delta import rewrite
 from caliban_tui.paint.pen import Pen
 from caliban_tui.render.blocks import block_lines
@@ -107,7 +108,8 @@ class InlinePainter:
         if self._size.columns <= size.columns or not self.reflows:
             return row
         column = self._caret.column if self._caret is not None else 0
-        return sum(least_rows(line, size.columns) for line in self._lines[:row]) + column // size.columns
+        above = (as_sent(line, unicode=self.theme.unicode) for line in self._lines[:row])
+        return sum(least_rows(line, size.columns) for line in above) + column // size.columns
 
     def _framed(self, text: str, *, is_visible: bool) -> bytes:
         if not is_visible:

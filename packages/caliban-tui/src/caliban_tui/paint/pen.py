@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from caliban_tui.line import ScreenLine
-from caliban_tui.paint.ascii import ascii_text
+from caliban_tui.paint.ascii import as_sent
 from caliban_tui.paint.sgr import encode_line
 from caliban_tui.render.images import GRAPHICS
 from caliban_tui.theme.theme import Theme
@@ -86,13 +86,12 @@ class Pen:
 
     def pour(self, line: ScreenLine) -> None:
         """Write a line of any width and end it: the terminal wraps it, for its copies to be whole."""
-        if not self._theme.unicode:
-            line = tuple(segment._replace(text=ascii_text(segment.text)) for segment in line)
+        line = as_sent(line, unicode=self._theme.unicode)
         certain = all(is_certain(segment.text) for segment in line)
         is_drawn = any(segment.style == GRAPHICS for segment in line)
         wraps = line_cells(line) > self._columns
-        if not certain or (wraps and not all(segment.text.isascii() for segment in line)):
-            # How far it goes is the terminal's opinion, and a wide character leaves a cell at the edge as it was.
+        if not certain or (wraps and (is_drawn or not all(segment.text.isascii() for segment in line))):
+            # How far it goes is the terminal's opinion; a wide character leaves a cell at the edge as it was.
             self._parts.append("\x1b[J")
         elif is_drawn:
             self._parts.append("\x1b[K")  # erased later, the picture would go
