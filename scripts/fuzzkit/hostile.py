@@ -40,9 +40,8 @@ _PLAIN_ESCAPES = (
     "",
 )
 _CONTROLS = tuple(map(chr, (*range(0x20), *range(0x7F, 0xA0))))
-_HIDDEN = tuple(
-    "\xad\u034f\u061c\u115f\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202d\u202e\u2060\u2066\u2067"
-) + (
+_HIDDEN = (
+    *"\xad\u034f\u061c\u115f\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202d\u202e\u2060\u2066\u2067",
     "\u2069",
     "\u2800",
     "\u3164",

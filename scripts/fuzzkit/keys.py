@@ -1,4 +1,4 @@
-"""Bytes of a terminal into the line editor: keys, pastes and answers in any pieces, questions at any moment."""
+"""Bytes of a terminal into the line editor: keys, pastes, answers in any pieces, questions at any moment."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import anyio
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
+import anyio.lowlevel
 from keyboard_kit import Keyboard, keyboard
 
 from caliban_agent_core.ports import ApprovalRequest
@@ -23,84 +24,18 @@ from caliban_common.tool import ToolSpec
 from caliban_tui.draft.lines import draft_lines
 from caliban_tui.draft.ports import EditorOptions, EditorPorts
 from caliban_tui.draft.suggest import CommandSuggester
-from caliban_tui.keys.filter import TYPED_AT_ONCE, KeyFilter
+from caliban_tui.keys.filter import KeyFilter
 from caliban_tui.keys.stroke import PASTE, KeyStroke
 from caliban_tui.question.asked import AskedField, CallQuestion, FieldOption, FieldsQuestion, PersonQuestion
 from caliban_tui.question.call import plan_question, text_lines
 from caliban_tui.question.desk import ApprovalDesk
 from caliban_tui.question.opened import ARM_S
-from fuzzkit import hostile
 from fuzzkit.main import Miss
+from fuzzkit.strokes import NAMED, Wrong, any_bytes, cut, filter_fault, pasted
 
 _ROUND = 40
 _FILTERED = 8
 """So many times as often the bytes alone are tried, which is quick."""
-
-NAMED = {
-    "up": b"\x1b[A",
-    "down": b"\x1bOB",
-    "right": b"\x1b[C",
-    "left": b"\x1b[D",
-    "home": b"\x1b[H",
-    "end": b"\x1b[F",
-    "pageup": b"\x1b[5~",
-    "delete": b"\x1b[3~",
-    "s-tab": b"\x1b[Z",
-    "f5": b"\x1b[15~",
-    "c-right": b"\x1b[1;5C",
-    "s-enter": b"\x1b[27;2;13~",
-    "c-c": b"\x03",
-    "a-enter": b"\x1b\r",
-    "a-b": b"\x1bb",
-    "a-f": b"\x1bf",
-    "enter": b"\r",
-    "tab": b"\t",
-    "backspace": b"\x7f",
-    "c-r": b"\x12",
-    "c-w": b"\x17",
-    "c-_": b"\x1f",
-}
-ANSWERS = (
-    b"\x1b[?62;4;22c",
-    b"\x1b[>1;4000;29c",
-    b"\x1b]11;rgb:1e1e/1e1e/1e1e\x1b\\",
-    b"\x1b]10;rgb:ff/ff/ff\x07",
-    b"\x1b[?2026;2$y",
-    b"\x1b[?1u",
-    b"\x1b[I",
-    b"\x1b[O",
-    b"\x1b[12;40R",
-    b"\x1b_Gi=31;OK\x1b\\",
-    b"\x1bP>|xterm(390)\x1b\\",
-    b"\x1b[8;24;80t",
-    b"\x1b[?997;1n",
-)
-_MORE = tuple(bytes([code]) for code in range(0x20)) + (
-    b"\x1b[13;2u",
-    b"\x1b[99;5u",
-    b"\x1b[97;;229u",
-    b"\x1b[57399u",
-    b"\x1b[1;3A",
-    b"\x1b[<65;3;4M",
-    b"\x1b[M !!",
-    b"\x1b\x1b[A",
-    b"\x1b\x1b",
-    b"\x1bO",
-    b"\x1b[",
-    b"\x1b]",
-    b"\x1b[200~",
-    b"\x1b[201~",
-    b"\x1b[999999999999999999u",
-    b"\xff",
-    b"\xe6\xbc",
-    b"\xed\xa0\x80",
-    b"\x9b1m",
-    b"\xc2\x9b1m",
-)
-
-
-class Wrong(Exception):
-    """A law that does not hold."""
 
 
 def rounds(pick: random.Random) -> Iterator[tuple[int, list[Miss]]]:
@@ -121,130 +56,6 @@ def rounds(pick: random.Random) -> Iterator[tuple[int, list[Miss]]]:
                 misses.append(Miss(f"editor, seed {seed}", fault))
         misses += differences(pick.randrange(1 << 40))
         yield _ROUND * (_FILTERED + 1), misses
-
-
-def filter_fault(seed: int) -> str:
-    """What is wrong with what the filter makes of a stream."""
-    pick = random.Random(seed)
-    try:
-        if pick.random() < 0.5:
-            _known(pick)
-        else:
-            _unknown(pick)
-    except Wrong as error:
-        return str(error)
-    except Exception:
-        return traceback.format_exc(limit=-3)
-    return ""
-
-
-def _known(pick: random.Random) -> None:
-    """Of whole keys, pastes and answers each comes out as what it is, however they are cut."""
-    data, strokes, answers = b"", [], []
-    pastes_from, pastes_to = sorted((pick.randrange(12), pick.randrange(12)))
-    for number in range(pick.randrange(1, 12)):
-        # Keys behind a paste wait until it is known to be over: between two pastes at once they do nothing.
-        kind = pick.choice("patt" if pastes_from <= number < pastes_to else "katt")
-        if kind == "k":
-            name = pick.choice(sorted(NAMED))
-            data += NAMED[name]
-            strokes.append(KeyStroke(name))
-        elif kind == "a":
-            answer = pick.choice(ANSWERS)
-            data += answer
-            answers.append(answer)
-        elif kind == "p":
-            text = _pasted(pick)
-            data += b"\x1b[200~" + text.encode() + b"\x1b[201~"
-            text = text.replace("\r\n", "\n").replace("\r", "\n")
-            strokes += [KeyStroke(PASTE, text)] if text else []
-        else:
-            text = "".join(pick.choice("abc q1z漢é🙂❤️👩‍👧") for _ in range(pick.randrange(6)))
-            data += text.encode()
-            strokes += [KeyStroke(char) for char in text]
-    if len(data) >= TYPED_AT_ONCE:
-        return
-    told: list[bytes] = []
-    seen = _through(KeyFilter(told.append, clock=lambda: 0.0), _cut(pick, data))
-    if _runs(seen) != _runs(strokes):
-        raise Wrong(f"{data!r:.600} became {_runs(seen)!r:.500} and not {_runs(strokes)!r:.500}")
-    if told != answers:
-        raise Wrong(f"{data!r}: the answers are {told} and not {answers}")
-
-
-def _unknown(pick: random.Random) -> None:
-    """Whatever comes, in other pieces it is the same, and nothing but characters is typed."""
-    data = b"".join(_bytes(pick) for _ in range(pick.randrange(1, 10)))
-    if len(data) >= TYPED_AT_ONCE:
-        return
-    told: list[bytes] = []
-    again: list[bytes] = []
-    one = _through(KeyFilter(told.append, clock=lambda: 0.0), [data])
-    other = _through(KeyFilter(again.append, clock=lambda: 0.0), _cut(pick, data))
-    is_text = data.decode("utf-8", "ignore").encode() == data
-    if is_text and _runs(one) != _runs(other):
-        raise Wrong(f"{data!r:.600} is {_runs(one)!r:.500} at once and {_runs(other)!r:.500} in pieces")
-    if is_text and told != again:
-        raise Wrong(f"{data!r}: answers are {told} at once and {again} in pieces")
-    for stroke in one:
-        if stroke.is_character and not (stroke.name.isprintable() or stroke.name > "\x9f"):
-            raise Wrong(f"{data!r} types {stroke.name!r}")
-        if stroke.name == PASTE and any("\ud800" <= char <= "\udfff" for char in stroke.text):
-            raise Wrong(f"{data!r} pastes {stroke.text!r}")
-
-
-def _bytes(pick: random.Random) -> bytes:
-    match pick.randrange(6):
-        case 0:
-            return pick.choice(list(NAMED.values()))
-        case 1:
-            return pick.choice(ANSWERS)
-        case 2:
-            return pick.choice(_MORE)
-        case 3:
-            return b"\x1b[200~" + hostile.raw(pick, 3) + pick.choice((b"\x1b[201~", b"\x1b[201~", b""))
-        case 4:
-            return hostile.raw(pick, 2)
-        case _:
-            return pick.choice((b"q", b"7", b"z", b" ", "漢".encode(), b"/", b"@"))
-
-
-def _pasted(pick: random.Random) -> str:
-    text = hostile.text(pick, 4) + pick.choice(("", "q2z", "\n" * 13, "x" * 30))
-    text = "".join(char for char in text if not "\ud800" <= char <= "\udfff")
-    return text.replace("\x1b[200~", "").replace("\x1b[201~", "")
-
-
-def _cut(pick: random.Random, data: bytes) -> list[bytes]:
-    pieces, at = [], 0
-    most = pick.choice((1, 2, 7, 50))
-    while at < len(data):
-        step = pick.randrange(1, most + 1)
-        pieces.append(data[at : at + step])
-        at += step
-    return pieces
-
-
-def _through(keys: KeyFilter, pieces: Sequence[bytes]) -> list[KeyStroke]:
-    strokes = [stroke for piece in pieces for stroke in keys.feed(piece)]
-    for _ in range(3):  # what is held behind a paste may begin another one
-        strokes += keys.flush()
-    return strokes
-
-
-def _runs(strokes: Sequence[KeyStroke]) -> list[str]:
-    """What is typed and pasted between two keys as one text: where one ends is the pieces' affair."""
-    runs: list[str] = []
-    text = ""
-    for stroke in strokes:
-        if stroke.is_character or stroke.name == PASTE:
-            text += stroke.text if stroke.name == PASTE else stroke.name
-            continue
-        runs += [repr(text)] if text else []
-        text = ""
-        runs.append(stroke.name)
-    runs += [repr(text)] if text else []
-    return [run for run in (run.replace("\ufffd", "") for run in runs) if run != "''"]
 
 
 async def editor_fault(seed: int) -> str:
@@ -314,8 +125,8 @@ class _Session:
             case 0:
                 was = self.desk.open
                 tasks.start_soon(self._ask, _question(self.pick))
-                await anyio.sleep(0)
-                await anyio.sleep(0)
+                await anyio.lowlevel.checkpoint()
+                await anyio.lowlevel.checkpoint()
                 if was is None:
                     self.quiet_s, self.engaged = self.now_s, False
                 self.log.append("ASK")
@@ -323,8 +134,8 @@ class _Session:
                 if self.scopes:
                     first = self.desk.open
                     self.pick.choice(self.scopes).cancel()
-                    await anyio.sleep(0)
-                    await anyio.sleep(0)
+                    await anyio.lowlevel.checkpoint()
+                    await anyio.lowlevel.checkpoint()
                     self._moved_on(first)
             case 2 | 3:
                 self.now_s += self.pick.choice((0.01, 0.05, 0.3, 0.59, 0.61, 1.0, 2.5))
@@ -334,18 +145,18 @@ class _Session:
             case 4 if self.is_careful:
                 self._pressed(self.pick.choice(("home", "end", "enter", "c-c", "a-enter", "up", "down")))
             case 4:
-                self._fed(_bytes(self.pick))
+                self._fed(any_bytes(self.pick))
             case 5 | 6:
                 self._typed_word()
             case 7:
-                text = f"q{len(self.words)}p" if self.is_careful else _pasted(self.pick)
+                text = f"q{len(self.words)}p" if self.is_careful else pasted(self.pick)
                 self._fed(b"\x1b[200~" + text.encode() + b"\x1b[201~")
                 for _ in range(2):
                     self._strokes(self.filter.flush())
                 if self.is_careful and self.log[-1] == f"paste:{text!r}":
                     self.words.append(text)
             case 8 if not self.is_careful:
-                self._fed(b"".join(_bytes(self.pick) for _ in range(3)))
+                self._fed(b"".join(any_bytes(self.pick) for _ in range(3)))
             case 9 if self.is_vim:
                 self._fed(
                     self.pick.choice(
@@ -370,7 +181,7 @@ class _Session:
             case _:
                 moves = ("enter", "up", "down", "tab", *(() if self.is_careful else ("left", "right")))
                 self._pressed(self.pick.choice(moves))
-        await anyio.sleep(0)
+        await anyio.lowlevel.checkpoint()
 
     async def _ask(self, question: PersonQuestion) -> None:
         with anyio.CancelScope() as scope:
@@ -391,7 +202,7 @@ class _Session:
             self.words.append(word)
 
     def _fed(self, data: bytes) -> None:
-        for piece in _cut(self.pick, data):
+        for piece in cut(self.pick, data):
             self._strokes(self.filter.feed(piece))
 
     def _strokes(self, strokes: Sequence[KeyStroke]) -> None:
@@ -405,11 +216,13 @@ class _Session:
         assert app.context is not None
         before, cursor, searched = editor.whole, editor.text[: editor.cursor], editor._search is not None
         first, waits = self.desk.open, self.desk._queue[0] if self.desk._queue else None
+        was_answered = waits is not None and waits.answer is not None
         self.was_taken = False
         app.context.copy().run(editor._keys.stroke, stroke)
         name = f"{stroke.name}:{stroke.text!r}" if stroke.name == PASTE else stroke.name
         self.log.append(f"<{name}>" if self.was_taken or searched else name)
-        self._answered(waits, stroke)
+        if not was_answered:
+            self._answered(waits, stroke)
         if first is not None and waits is not None:
             self.engaged = self.was_taken
         self.quiet_s = self.now_s

@@ -1,4 +1,4 @@
-"""Frames and blocks through every painter into an emulator: what is painted is what a fresh painting shows."""
+"""Frames and blocks through every painter into an emulator: what is seen is what a fresh painting shows."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import random
 import traceback
 from collections.abc import Iterator, Sequence
 from itertools import chain
+
+from msgspec.structs import replace
 
 from caliban_tui.clean import in_line
 from caliban_tui.line import ScreenLine, text_of
@@ -15,6 +17,7 @@ from caliban_tui.paint.linear import LinearPainter
 from caliban_tui.paint.sgr import encode_line
 from caliban_tui.render.blocks import block_lines
 from caliban_tui.render.images import GRAPHICS
+from caliban_tui.render.look import TranscriptLook
 from caliban_tui.screen import ScreenFrame, ScreenSize
 from caliban_tui.theme.theme import Theme
 from caliban_tui.transcript.blocks import TranscriptBlock
@@ -59,8 +62,8 @@ def fault_of(seed: int) -> str:
 class Step:
     """A frame with the blocks that are finished before it."""
 
-    def __init__(self, pick: random.Random, size: ScreenSize, look: object) -> None:
-        self.frame: ScreenFrame = frames.frame(pick, size, look)  # type: ignore[arg-type]
+    def __init__(self, pick: random.Random, size: ScreenSize, look: TranscriptLook) -> None:
+        self.frame: ScreenFrame = frames.frame(pick, size, look)
         self.blocks: list[TranscriptBlock] = [frames.block(pick) for _ in range(pick.choice((0, 0, 1, 2)))]
         if self.frame.lines and self.frame.lines[0] != frames.RAW:
             for line in self.frame.lines:
@@ -167,6 +170,7 @@ def _resized(pick: random.Random) -> None:
     for _ in range(pick.randrange(1, 7)):
         if pick.random() < 0.6:
             before, size = size, frames.size(pick)
+            size = size._replace(columns=max(size.columns, 2))  # no wide character has a row on less
             is_exact = is_exact and _holds_all(painter, screen, size)
             screen.resize(*size)
             if size != before:
@@ -226,19 +230,17 @@ def _full(pick: random.Random) -> None:
     _same(screen.screen, fresh.screen, "painted afresh")
     _hold((screen.y, screen.x) == (fresh.y, fresh.x), f"cursor {screen.y, screen.x}, not {fresh.y, fresh.x}")
     _hold(screen.is_hidden == fresh.is_hidden, "the cursor is hidden, or shown, and should not be")
-    lines = len([row for row in screen.all if row.shown]) if False else screen.top
+    above = screen.top
     screen.feed(painter.leave())
     _hold(not screen.is_alternate and screen.wraps and not screen.is_hidden and not screen.look, "left askew")
-    _hold(screen.top >= lines, "rows of the main screen are gone")
+    _hold(screen.top >= above, "rows of the main screen are gone")
     ended = Emulator(*size, joins=screen.joins)
-    wanted = _printed(ended, every, size, last.__class__(lines=(), look=_flat(last)), theme)
+    wanted = _printed(ended, every, size, ScreenFrame(lines=(), look=_flat(last)), theme)
     tail = screen.all[len(screen.all) - len(wanted.all) :] if wanted.all else []
     _same(tail, wanted.all, "printed at the end")
 
 
-def _flat(frame: ScreenFrame) -> object:
-    from msgspec.structs import replace
-
+def _flat(frame: ScreenFrame) -> TranscriptLook:
     return replace(frame.look, images="")
 
 
@@ -292,7 +294,8 @@ def _difference(one: Sequence[object], other: Sequence[object]) -> str:
     for number, (left, right) in enumerate(zip(one, other, strict=False)):
         if left != right:
             return f"row {number} is {_words(left)}\n  and not {_words(right)}\n  {_cell(left, right)}"
-    return f"{len(one)} rows and not {len(other)}: {list(map(_words, one[len(other) :] or other[len(one) :]))!r:.600}"
+    rest = list(map(_words, one[len(other) :] or other[len(one) :]))
+    return f"{len(one)} rows and not {len(other)}: {rest!r:.600}"
 
 
 def _words(row: object) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
+from keyboard_kit import keyboard
 from msgspec.structs import replace
 
 from caliban_agent_core.ports import ApprovalRequest
@@ -10,7 +13,10 @@ from caliban_common.message import ToolUseBlock
 from caliban_common.tool import ToolSpec
 from caliban_tui.clean import in_line
 from caliban_tui.compose import compose
+from caliban_tui.draft.history import PromptHistory
 from caliban_tui.draft.lines import draft_lines
+from caliban_tui.keys.filter import KeyFilter
+from caliban_tui.keys.stroke import KeyStroke
 from caliban_tui.line import StyledText, plain, text_of
 from caliban_tui.markdown.draw import markdown_lines
 from caliban_tui.markdown.words import WordSpan, broken, wrapped
@@ -21,6 +27,7 @@ from caliban_tui.question.asked import AskedField, CallBrief, ChoiceQuestion, Fi
 from caliban_tui.question.call import call_question
 from caliban_tui.question.draw import question_view
 from caliban_tui.question.opened import OpenQuestion
+from caliban_tui.question.step import pasted, step
 from caliban_tui.question.textfield import TextField
 from caliban_tui.screen import Caret, ScreenFrame, ScreenSize
 from caliban_tui.status import StatusLine, status_line
@@ -164,3 +171,84 @@ def test_a_long_line_is_broken_in_time_that_grows_with_it(monkeypatch: pytest.Mo
     lines = wrapped([WordSpan("漢" * size)], 10, hard=True)
     assert len(rows) == len(lines) == size * 2 // 10
     assert sum(measured) < 8 * size
+
+
+def strokes_of(data: bytes, *pieces: int) -> tuple[list[KeyStroke], list[bytes]]:
+    answers: list[bytes] = []
+    keys = KeyFilter(answers.append, clock=lambda: 0.0)
+    places = [0, *pieces, len(data)]
+    strokes = [stroke for start, end in pairwise(places) for stroke in keys.feed(data[start:end])]
+    return [*strokes, *keys.flush()], answers
+
+
+def test_what_comes_between_two_pastes_at_once_is_no_part_of_them() -> None:
+    data = b"\x1b[200~a\x1b[201~\x1b[Ib\x1b[A\x03\x1b[200~c\x1b[201~\x1b]11;rgb:0/0/0\x07d"
+    strokes, answers = strokes_of(data)
+    assert strokes == [
+        KeyStroke("paste", "a"),
+        KeyStroke("paste", "b"),
+        KeyStroke("paste", "c"),
+        KeyStroke("d"),
+    ]
+    assert answers == [b"\x1b[I", b"\x1b]11;rgb:0/0/0\x07"]
+
+
+def test_a_character_that_is_cut_behind_a_paste_is_whole() -> None:
+    data = b"\x1b[200~a\x1b[201~" + "漢\ufe0f".encode() + b"\x1b[200~c\x1b[201~"
+    for place in range(13, len(data) - 6):
+        strokes, _ = strokes_of(data, place)
+        assert "".join(stroke.text or stroke.name for stroke in strokes) == "a漢\ufe0fc"
+
+
+def test_a_paste_goes_to_where_an_answer_is_written_and_answers_nothing() -> None:
+    call = ToolUseBlock(id="1", name="Bash", input={})
+    request = ApprovalRequest(
+        call=call, tool=ToolSpec(name="Bash", description="", input_schema={}), reason=""
+    )
+    asked = OpenQuestion(asked=call_question(request, CallBrief(text="ls")), quiet_from_s=0.0)
+    assert pasted(asked, "y", 9.0) is None
+    words, _ = step(asked, "tab", 9.0)
+    written = pasted(words, "one\n two\x1b[A\ty", 9.0)
+    assert written is not None and written.text == TextField.of("one two[A y")
+    assert pasted(words, "x" * 20_000, 9.0) is None
+    field = FieldsQuestion(title="t", fields=(AskedField(name="a", label="b"),))
+    assert pasted(OpenQuestion(asked=field, quiet_from_s=0.0), "late", 0.1) is None
+    filled = pasted(OpenQuestion(asked=field, quiet_from_s=0.0), "text", 9.0)
+    assert filled is not None and filled.text.text == "text"
+
+
+def test_a_header_below_which_nothing_stands_is_shown_on_a_narrow_screen() -> None:
+    lines = markdown_lines("first column|second column\n-|-\nvalue|\nmore|\n", 12)
+    shown = [text_of(line) for line in lines]
+    assert " ".join(shown).count("second") == 1
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_draft_that_was_left_for_one_of_the_history_is_remembered(anyio_backend: str) -> None:
+    async with keyboard() as board:
+        await board.started()
+        board.press("old\r")
+        board.press("new")
+        board.editor._buffer.history_backward()
+        assert board.editor.text == "old"
+        board.press("er\r")
+        assert board.done == ["send old", "send older"]
+        assert board.editor.history.typed == ("old", "new", "older")
+        board.press("third")
+        board.editor._begin_search()
+        board.editor._end_search()
+        board.press("\r")
+        assert board.editor.history.typed[-2:] == ("third", "older")
+        board.press("fourth")
+        board.editor._buffer.history_backward()
+        board.editor._buffer.history_forward()
+        board.press("\r")
+        assert board.editor.history.typed[-1] == "fourth"
+
+
+def test_a_draft_that_begins_with_an_empty_line_is_no_secret() -> None:
+    history = PromptHistory()
+    for text in ("\nwords", " secret", "\tsecret", "\n", "words"):
+        history.add(text)
+    assert history.typed == ("\nwords", "words")

@@ -148,7 +148,7 @@ class KeyFilter:
         last = data.rfind(PASTE_END)
         if last >= 0:
             between, *pastes = (self._undecoded() + data[:last]).split(PASTE_START)
-            strokes += self._pasted(self._without_sequences(between))
+            strokes += self._pasted(self._without_sequences(between) if pastes else between)
             for paste in pastes:
                 inside, _, behind = paste.partition(PASTE_END)
                 strokes += (*self._pasted(inside), *self._pasted(self._without_sequences(behind)))
@@ -161,7 +161,7 @@ class KeyFilter:
     def _without_sequences(self, data: bytes) -> bytes:
         """What stands between two pastes as text: an answer goes where it belongs, a key does nothing.
 
-        It may be the rest of a paste that has an end in it: no key may act.
+        It may be the rest of a paste that has both an end and a beginning in it: no key may act.
         """
 
         def taken_out(match: re.Match[str]) -> str:
