@@ -26,6 +26,8 @@ from fuzzkit.main import Miss
 _ROUND = 300
 _RUNS = 4
 _SECRET = "7f3a secret 91bc"
+_MAX_CHARS = 20_000
+"""Of a line on a command line: a system takes 128 KB of one word."""
 _CODES = (0, 1, 2, 64, 66, 78)
 _NAMES = (
     "help",
@@ -226,7 +228,7 @@ def _run(pick: random.Random, cli: Cli) -> str:
     (cli.work / "secret.txt").write_text(_SECRET)
     allowed = pick.random() < 0.5
     line = _line(pick) if pick.random() < 0.4 else f"/c {_said(pick)}"
-    line = line.replace("\0", "").encode("utf-8", "replace").decode()
+    line = line.replace("\0", "").encode("utf-8", "replace").decode()[:_MAX_CHARS]
     more = ["--allow", "Bash:echo *", "--allow", "Bash:cat *"] if allowed else []
     style = pick.choice(([], ["--output-format", "json"], ["--output-format", "stream-json"]))
     cli.script(wire.exchange(wire.text("ok")))

@@ -1,4 +1,4 @@
-"""Sessions in which a tool, a model or a file tries to take the screen: it changes nothing outside its block."""
+"""Sessions in which a tool, a model or a file tries to take the screen: nothing outside its block changes."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from caliban_tui.clean import in_line
 from caliban_tui.compose import compose
 from caliban_tui.draft.history import PromptHistory
 from caliban_tui.draft.lines import draft_lines
+from caliban_tui.draft.ports import EditorOptions
 from caliban_tui.keys.filter import KeyFilter
 from caliban_tui.keys.stroke import KeyStroke
 from caliban_tui.line import StyledText, plain, text_of
@@ -245,6 +246,22 @@ async def test_a_draft_that_was_left_for_one_of_the_history_is_remembered(anyio_
         board.editor._buffer.history_forward()
         board.press("\r")
         assert board.editor.history.typed[-1] == "fourth"
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_an_operator_of_vim_over_nothing_changes_nothing(anyio_backend: str) -> None:
+    async with keyboard(EditorOptions(vim=True)) as board:
+        await board.started()
+        for keys in ("d0", "db", "dtx", "dFx", "y0", "di(", 'di"', "j0d0", "gU0", "dgg"):
+            board.begin("foo bar\nbaz")
+            board.press(keys)
+            text = "foo bar\nbaz" if keys != "dgg" else "baz"
+            assert (keys, board.editor.text) == (keys, text)
+            board.press("\x1b")
+        board.begin("foo")
+        board.press("c0x\x1b")
+        assert board.shown == "|xfoo"
 
 
 def test_a_draft_that_begins_with_an_empty_line_is_no_secret() -> None:
