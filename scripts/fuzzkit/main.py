@@ -20,6 +20,10 @@ TARGETS = {
     "streams": "replies of models in bytes: cut, mixed up and in other pieces, through every decoder",
     "settings": "settings files: values or our own error, whatever stands in them",
     "mcp": "servers of MCP with bad manners: no hang, no orphan, no wrong answer, no error of another's",
+    "screen": "frames and blocks: what every painter sends, in an emulator, against a fresh painting",
+    "markdown": "replies in Markdown: cut anywhere, nested without an end; no word may be missing",
+    "keys": "bytes of a terminal into the line editor: keys, pastes, answers, questions, and vim beside vim",
+    "commands": "lines and files of slash commands, filled by hostile words; some by the real command",
 }
 _REPORT_EVERY_S = 10.0
 

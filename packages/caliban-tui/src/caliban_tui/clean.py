@@ -27,7 +27,7 @@ CONTROL: Final = lazy_pattern(f"[\x00-\x09\x0b-\x1f\x7f{_HIDDEN}]")
 _IN_LINE: Final = lazy_pattern(f"[\x00-\x1f\x7f{_HIDDEN}]")
 _OVERSTRUCK: Final = lazy_pattern("(.)\x08\\1|_\x08(?=[^\x08])")
 _BREAK: Final = lazy_pattern("\r++\n?|[\x0b\x0c\x85\u2028\u2029]")
-_LONE: Final = lazy_pattern("[\ud800-\udfff]")
+LONE: Final = lazy_pattern("[\ud800-\udfff]")
 _MARKS: Final = (
     "[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u06d6-\u06dc\u0e31-\u0e3a\u0e47-\u0e4e"
     "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\u302a-\u302f\ufe00-\ufe0f\ufe20-\ufe2f]"
@@ -47,11 +47,11 @@ def neutral(text: str, *, tab: str = "    ") -> str:
     if "\x08" in text:
         text = _OVERSTRUCK.sub(r"\1", text)
     text = CONTROL.sub("", _BREAK.sub("\n", text.replace("\t", tab)))
-    return text if text.isascii() else _PILED.sub(r"\1", _LONE.sub("\ufffd", text))
+    return text if text.isascii() else _PILED.sub(r"\1", LONE.sub("\ufffd", text))
 
 
 def in_line(text: str) -> str:
     """What may stand within a line on its way to the terminal: nothing that it obeys, and no line feed."""
     if text.isascii() and text.isprintable():
         return text
-    return _LONE.sub("\ufffd", _IN_LINE.sub("", text))
+    return LONE.sub("\ufffd", _IN_LINE.sub("", text))

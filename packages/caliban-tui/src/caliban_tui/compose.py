@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from caliban_tui.draft.lines import draft_lines
 from caliban_tui.draft.menu import menu_lines
 from caliban_tui.line import ScreenLine, plain
+from caliban_tui.markdown.words import flat
 from caliban_tui.overlay.overlay import Overlay
 from caliban_tui.question.draw import question_view
 from caliban_tui.render.ends import compact
@@ -44,7 +45,7 @@ def compose(view: ConversationView, ui: UiState, size: ScreenSize, now_s: float)
         asked = question_view(ui.question, room, now_s)
         asked_top = len(lines)
         lines += asked.lines
-    lines += [cut(plain(f"… {text}", "dim"), size.columns) for text in ui.queued]
+    lines += [cut(plain(f"… {flat(text)}", "dim"), size.columns) for text in ui.queued]
     drawn, caret = draft_lines(ui.draft, size.columns, max(size.rows // 2, 1))
     lines.append(())
     top = len(lines)
@@ -52,7 +53,7 @@ def compose(view: ConversationView, ui: UiState, size: ScreenSize, now_s: float)
     if ui.menu is not None:
         lines += menu_lines(ui.menu, size.columns, max(size.rows - len(lines) - 3, 3))
     if ui.hint:
-        lines.append(cut(plain(ui.hint, "dim"), size.columns))
+        lines.append(cut(plain(flat(ui.hint), "dim"), size.columns))
     lines.append(status_line(replace(ui.status, editor=ui.draft.mode.upper()), size.columns))
     caret = Caret(top + caret.row, caret.column)
     cursor = CURSORS.get(ui.draft.mode, "")

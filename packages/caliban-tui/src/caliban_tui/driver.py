@@ -29,6 +29,7 @@ from caliban_tui.draft.ports import EditorOptions
 from caliban_tui.effects import OutsideWork, do_outside, show_in_editor
 from caliban_tui.errors import TerminalError, TerminalGone
 from caliban_tui.keys.again import PressedAgain
+from caliban_tui.keys.stroke import PASTE
 from caliban_tui.keys.table import KeyRow
 from caliban_tui.overlay.window import OverlayWindow
 from caliban_tui.paint.inline import InlinePainter
@@ -324,7 +325,8 @@ class TerminalDriver:
         """Whether a key is the open question's; any other holds it off for a while."""
         if name != "escape":
             self._hint = ""
-        return self.desk.key(name) or self._window.key(name)
+        is_asked = self.desk.paste(self._editor.pasted) if name == PASTE else self.desk.key(name)
+        return is_asked or self._window.key(name)
 
     def _answered(self, data: bytes) -> None:
         """The terminal says something of itself."""

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from caliban_tui.clean import neutral
 from caliban_tui.line import ScreenLine, StyledText
+from caliban_tui.markdown.words import flat
 from caliban_tui.width import cells, cut, graphemes
 
 SEPARATOR: Final = " · "
@@ -59,7 +60,7 @@ def status_line(status: StatusLine, columns: int) -> ScreenLine:
     """
     first = [piece for piece in (script_segments(status.script, status.padding),) if piece]
     rest = [
-        (StyledText(text, style),)
+        (StyledText(flat(text), style),)
         for text, style in (
             (status.editor, "bold"),
             (CHIPS.get(status.mode, "" if status.mode == "default" else status.mode), "warning"),
@@ -75,8 +76,9 @@ def status_line(status: StatusLine, columns: int) -> ScreenLine:
     ]
     taken = sum(cells(part.text) for piece in (*first, *rest) for part in piece)
     taken += len(SEPARATOR) * (len(first) + len(rest))
-    where = middle_cut(status.cwd, max(columns - taken - (len(status.branch) + 3 if status.branch else 0), 0))
-    where = f"{where} ({status.branch})" if status.branch else where
+    branch = flat(status.branch)
+    where = middle_cut(flat(status.cwd), max(columns - taken - (len(branch) + 3 if branch else 0), 0))
+    where = f"{where} ({branch})" if branch else where
     pieces = [*first, *([(StyledText(where, "dim"),)] if where else []), *rest]
     line: list[StyledText] = []
     for piece in pieces:

@@ -14,6 +14,9 @@ _CERTAIN: Final = lazy_pattern(
     "\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fcc\uac00-\ud7a3]*"
 )
 
+WIDEST: Final = 4
+"""What is joined takes no more cells; of what claims to, each character stands for itself."""
+
 
 def cells(text: str) -> int:
     """The cells that `text`, which has no control characters, takes."""
@@ -21,6 +24,8 @@ def cells(text: str) -> int:
         return len(text)
     from wcwidth import width
 
+    if "\u200d" in text:  # whatever follows a joiner has no width there, a letter too
+        return sum(map(width, _graphemes(text)))
     return width(text)
 
 
@@ -31,11 +36,17 @@ def line_cells(line: ScreenLine) -> int:
 
 def graphemes(text: str) -> Iterator[str]:
     """What a person calls characters."""
-    if text.isascii():
-        return iter(text)
-    from wcwidth import iter_graphemes
+    return iter(text) if text.isascii() else _graphemes(text)
 
-    return iter(iter_graphemes(text))
+
+def _graphemes(text: str) -> Iterator[str]:
+    from wcwidth import iter_graphemes, width
+
+    for grapheme in iter_graphemes(text):
+        if len(grapheme) > 2 and width(grapheme) > WIDEST:  # a run of Korean beginnings has no end
+            yield from grapheme
+        else:
+            yield grapheme
 
 
 def is_certain(text: str) -> bool:
@@ -92,6 +103,11 @@ def fit(line: ScreenLine, columns: int) -> ScreenLine:
 def rows_of(line: ScreenLine, columns: int) -> int:
     """How many rows of a screen a line takes, at least 1; a wide character is not split at its edge."""
     return _place(line, columns)[0]
+
+
+def least_rows(line: ScreenLine, columns: int) -> int:
+    """As `rows_of`, on whichever terminal it takes the fewest."""
+    return _place(line, columns, least=True)[0]
 
 
 def last_column(line: ScreenLine, columns: int) -> int:
@@ -153,7 +169,7 @@ def wrap(text: str, columns: int) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _place(line: ScreenLine, columns: int) -> tuple[int, int]:
+def _place(line: ScreenLine, columns: int, *, least: bool = False) -> tuple[int, int]:
     """The rows that a line takes, and the cells that it fills of the last one."""
     if all(segment.text.isascii() for segment in line):
         width = line_cells(line)
@@ -162,11 +178,20 @@ def _place(line: ScreenLine, columns: int) -> tuple[int, int]:
     rows, used = 1, 0
     for segment in line:
         for grapheme in graphemes(segment.text):
-            width = cells(grapheme)
+            width = _least_cells(grapheme) if least else cells(grapheme)
             if used and used + width > columns:
                 rows, used = rows + 1, 0
             used += width
     return rows, min(used, columns)
+
+
+def _least_cells(grapheme: str) -> int:
+    """The cells of a character on a terminal that joins as we do, or on one that joins nothing."""
+    if grapheme.isascii():
+        return 1
+    from wcwidth import wcwidth
+
+    return min(cells(grapheme), sum(max(wcwidth(char), 0) for char in grapheme))
 
 
 def _head(text: str, room: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -106,11 +107,15 @@ class LineEditor:
         self._buffer.insert_text(self._pastes.shown(text))
 
     def take(self) -> str:
-        """The whole draft, which is empty then and remembered: what sends it, and what clears it."""
+        """The whole draft, which is empty then and remembered: what sends it, and what clears it.
+
+        So are drafts in whose place one of the history was put.
+        """
         text = self.whole
-        entry = self.history.add(text)
-        if entry is not None:
-            self.spawn(lambda: self.history.keep(entry))
+        for line in (*(left for left in self._recall.left() if left != text), text):
+            entry = self.history.add(line)
+            if entry is not None:
+                self.spawn(partial(self.history.keep, entry))
         self._recall.stop()
         self._menu.drop()
         self._buffer.reset()
@@ -349,6 +354,7 @@ class LineEditor:
     def _end_search(self, *, takes: bool = True) -> None:
         search, self._search = self._search, None
         if takes and search is not None and search.chosen is not None:
+            self._recall.leave(self.text)
             self.set_text(self._recall.shown(search.chosen))
 
     def _widen(self) -> None:

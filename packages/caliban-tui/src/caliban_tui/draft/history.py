@@ -126,8 +126,8 @@ def _read(path: Path) -> list[HistoryEntry]:
 
 
 def is_kept(text: str) -> bool:
-    """Whether a line may be remembered: one that begins with a blank is a secret."""
-    return bool(text.strip()) and not text[0].isspace()
+    """Whether a text may be remembered: one that begins with a blank, on its first line, is a secret."""
+    return bool(text.strip()) and (text[0] == "\n" or not text[0].isspace())
 
 
 def newest_first(entries: Iterable[str]) -> list[str]:

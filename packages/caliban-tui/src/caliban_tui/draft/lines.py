@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from caliban_tui.clean import CONTROL
-from caliban_tui.line import ScreenLine, plain
+from caliban_tui.clean import CONTROL, LONE
+from caliban_tui.line import ScreenLine, plain, text_of
 from caliban_tui.screen import Caret
 from caliban_tui.ui import DraftView
-from caliban_tui.width import cells, graphemes
+from caliban_tui.width import cells, cut, graphemes
 
 ABOVE: Final = "↑"
 BELOW: Final = "↓"
@@ -63,9 +63,9 @@ def draft_rows(line: str, room: int) -> tuple[DraftRow, ...]:
     for grapheme in graphemes(line):
         drawn = _drawn(grapheme)
         width = cells(drawn)
-        if width >= room and drawn.isascii():
-            drawn = drawn[: room - 1]
-            width = len(drawn)
+        if width > 2 and width >= room:
+            drawn = text_of(cut(plain(drawn), room - 1, end=""))
+            width = cells(drawn)
         if used and used + width >= room:
             rows.append(DraftRow(start, place, text))
             start, used, text = place, 0, ""
@@ -80,7 +80,8 @@ def _drawn(text: str) -> str:
     """`text` with its control characters as signs that do nothing."""
     if text.isascii() and text.isprintable():
         return text
-    return CONTROL.sub(lambda match: _sign(match[0]), text.replace("\t", "    "))
+    text = CONTROL.sub(lambda match: _sign(match[0]), text.replace("\t", "    "))
+    return text if text.isascii() else LONE.sub("\ufffd", text)
 
 
 def _sign(character: str) -> str:

@@ -28,6 +28,7 @@ class PromptRecall:
         self._place = 0
         self._draft: str | None = None
         self._shown = ""
+        self._left: list[str] = []
 
     def entries(self, scope: HistoryScope) -> Sequence[str]:
         """See `PromptHistory`: of whichever is walked through now."""
@@ -55,6 +56,18 @@ class PromptRecall:
         """An entry as it stands in the draft."""
         return self._pastes.shown(entry, most=HISTORY_CHARS)
 
+    def leave(self, draft: str) -> None:
+        """Something else stands where `draft` stood, and is no change of it."""
+        if draft.strip():
+            self._left.append(self._pastes.whole(draft))
+
+    def left(self) -> tuple[str, ...]:
+        """The drafts that were left since the last call: nobody has sent or cleared them."""
+        if self._draft is not None and self._place != len(self._entries):
+            self.leave(self._draft)
+        left, self._left = tuple(dict.fromkeys(self._left)), []
+        return left
+
     def stop(self) -> None:
         """Forget the walk."""
         self._entries, self._draft, self._owed = (), None, 0
@@ -62,6 +75,8 @@ class PromptRecall:
     def follow(self, draft: str) -> None:
         """The draft is this now: one that the walk has not put there ends it."""
         if draft != self._shown:
+            if self._draft is not None and draft != self._draft and self._place != len(self._entries):
+                self.leave(self._draft)
             self.stop()
 
     async def read(self, history: PromptHistory) -> int:

@@ -17,6 +17,7 @@ from caliban_tui.draft.pastes import PastedTexts
 from caliban_tui.keys.source import StrokeProcessor, TerminalInput
 from caliban_tui.keys.stroke import KeyStroke
 from caliban_tui.keys.vimkeys import vim_keys
+from caliban_tui.keys.vimstate import GuardedViState
 
 ESCAPE_S: Final = 0.05
 """A sequence that has not gone on for so long is over: an Escape is one."""
@@ -96,6 +97,7 @@ def line_application(
         terminal_size_polling_interval=None,  # SIGWINCH tells, and an idle program sleeps
         erase_when_done=True,
     )
+    app.vi_state = GuardedViState(is_changing)
     app.ttimeoutlen, app.timeoutlen = ESCAPE_S, CHORD_S
     app.key_processor = keys = StrokeProcessor(app.key_processor._bindings, take, taken)
     return app, keys

@@ -6,6 +6,7 @@ Nothing that is no key is ever typed: answers, reports and sequences that nobody
 from __future__ import annotations
 
 import codecs
+import re
 import time
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -37,6 +38,10 @@ _SS3_HEAD: Final = lazy_pattern(r"\x1bO[0-9;]*")
 _STRING: Final = lazy_pattern(r"\x1b[\]PX^_][^\x07\x18\x1a\x1b]*(?:\x07|\x1b\\)")
 _STRING_HEAD: Final = lazy_pattern(r"\x1b[\]PX^_][^\x07\x18\x1a\x1b]*\x1b?")
 _ANSWER: Final = lazy_pattern(r"\x1b\[(?:[?>=<][\d;:]*\$?[cuynRS]|\d+;\d+R|\d+(?:;\d+)*t|\d+(?:;\d+)*n|[IO])")
+_ANY_SEQUENCE: Final = lazy_pattern(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O[\s\S]|[\]PX^_][^\x07\x18\x1a\x1b]*(?:\x07|\x1b\\)|[\s\S])?"
+)
+_NO_WORDS: Final = lazy_pattern(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd]")
 _WHEEL: Final = lazy_pattern(r"\x1b\[<(6[45]);\d+;\d+M")
 _TYPED: Final = lazy_pattern(r"[^\x00-\x1f\x7f]+")
 _STRING_STARTS: Final = "]PX^_"
@@ -142,12 +147,30 @@ class KeyFilter:
             return data
         last = data.rfind(PASTE_END)
         if last >= 0:
-            strokes += self._pasted(data[:last])
+            between, *pastes = (self._undecoded() + data[:last]).split(PASTE_START)
+            strokes += self._pasted(self._without_sequences(between) if pastes else between)
+            for paste in pastes:
+                inside, _, behind = paste.partition(PASTE_END)
+                strokes += (*self._pasted(inside), *self._pasted(self._without_sequences(behind)))
             return data[last + len(PASTE_END) :]
         typed = next((place for place, byte in enumerate(data) if byte < 0x20 or byte == 0x7F), len(data))
         strokes += self._keys(self._decoder.decode(data[:typed]))
         self._held = data[typed:]
         return b""
+
+    def _without_sequences(self, data: bytes) -> bytes:
+        """What stands between two pastes as text: an answer goes where it belongs, a key does nothing.
+
+        It may be the rest of a paste that has both an end and a beginning in it: no key may act.
+        """
+
+        def taken_out(match: re.Match[str]) -> str:
+            if _ANSWER.fullmatch(match[0]) or _STRING.fullmatch(match[0]):
+                self._answer(match[0].encode("utf-8", "ignore"))
+            return ""
+
+        text = _ANY_SEQUENCE.sub(taken_out, data.decode("utf-8", "replace"))
+        return _NO_WORDS.sub("", text).encode()
 
     def _taken(self) -> bytes:
         pasted, self._paste, self._tail = b"".join(self._paste or ()), None, b""

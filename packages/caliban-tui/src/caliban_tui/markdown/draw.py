@@ -29,6 +29,8 @@ MAX_DEPTH: Final = 400
 """Of nested blocks, whose texts a parser leaves out beyond. What is deeper on one line is shown plain."""
 DEEP: Final = lazy_pattern(r"(?m)^(?:[ \t]*(?:>|[-+*]|\d{1,9}[.)])){50}")
 TASKS: Final = MappingProxyType({"[ ] ": "☐", "[x] ": "☑", "[X] ": "☑"})
+MAX_CELLS: Final = 10_000
+"""Of a table, those that stand empty included: a row of one sign has as many as the header."""
 MARKED: Final = lazy_pattern(r"[*_`\[<&\\~!|#>=]|--|(?m:^[ \t]*(?:[-+]|\d+[.)])(?:[ \t]|$)|^ {2}|\t|^\s)")
 """What a text has that is more than words; others need no parser."""
 
@@ -61,7 +63,7 @@ def markdown_lines(
     words = text.rstrip(" ")
     if not MARKED.search(words):
         return plain_lines(words, columns, hard=hard)
-    if DEEP.search(text) or ("|" in text and _has_more_cells(text)):
+    if DEEP.search(text) or ("|" in text and _is_odd_table(text)):
         return plain_lines(text, columns, hard=hard)
     try:
         known = environment(references) if references else {}
@@ -91,12 +93,12 @@ def info_of(opening: str) -> str:
     return words[0].strip("{}.,").split(",")[0].lower() if words else ""
 
 
-def _has_more_cells(text: str) -> bool:
-    """Whether a row of a table has cells for which there is no column: a parser would leave them out."""
+def _is_odd_table(text: str) -> bool:
+    """Whether a parser would leave out cells that have no column, or make up more of them than it should."""
     count = 0
-    for line in text.split("\n"):
+    for rows, line in enumerate(text.split("\n")):
         row = line.lstrip(" >\t")
-        if count and cell_count(row) > count:
+        if count and (cell_count(row) > count or rows * count > MAX_CELLS):
             return True
         if not count and DELIMITERS.match(row):
             count = cell_count(row)

@@ -65,16 +65,22 @@ def _row(row: Sequence[TableCell], widths: Sequence[int], style: str = "") -> li
 
 
 def _listed(rows: Sequence[Sequence[TableCell]], columns: int) -> list[ScreenLine]:
-    """A line `header: value` for each cell, an empty one between rows."""
+    """A line `header: value` for each cell that has one, an empty one between rows."""
     lines: list[ScreenLine] = []
     for number, row in enumerate(rows[1:]):
         if number:
             lines.append(())
-        for header, value in zip(rows[0], row, strict=False):
-            if any(span.text for span in value):
+        for place, header in enumerate(rows[0]):
+            value = row[place] if place < len(row) else ()
+            if any(span.text for span in value) or not (number or _has_values(rows, place)):
                 name = tuple(span._replace(style=span.style or "heading") for span in header)
                 lines += wrapped((*name, WordSpan(": ", "heading"), *value), columns)
     return lines or _row(rows[0], [max(columns // len(rows[0]) - GAP, 1)] * len(rows[0]), style="heading")
+
+
+def _has_values(rows: Sequence[Sequence[TableCell]], place: int) -> bool:
+    """Whether anything stands below a header: what is said nowhere else is said in the first row."""
+    return any(span.text for row in rows[1:] for span in (row[place] if place < len(row) else ()))
 
 
 def _cells(spans: TableCell) -> int:

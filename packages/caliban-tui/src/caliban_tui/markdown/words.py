@@ -7,11 +7,13 @@ it is broken, where a line may not be wider: in a table, and on a live frame.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from itertools import groupby
+from operator import itemgetter
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from caliban_tui.clean import neutral
 from caliban_tui.line import ScreenLine, StyledText
-from caliban_tui.width import cells, cut, graphemes, line_cells
+from caliban_tui.width import cut, fold_line, line_cells
 
 Word: TypeAlias = tuple[StyledText, ...]
 
@@ -23,6 +25,9 @@ class WordSpan(NamedTuple):
     style: str = ""
     link: str = ""
     is_whole: bool = False
+
+
+Piece = TypeVar("Piece", StyledText, WordSpan)
 
 
 def wrapped(spans: Iterable[WordSpan], columns: int, *, hard: bool = False) -> list[ScreenLine]:
@@ -42,62 +47,31 @@ def flat(text: str) -> str:
     return neutral(text).replace("\n", " ")
 
 
-def split(line: ScreenLine, columns: int) -> tuple[list[StyledText], list[StyledText]]:
-    """What of `line` fits into `columns`, at least one grapheme, and the rest."""
-    head: list[StyledText] = []
-    room = max(columns, 1)
-    for number, segment in enumerate(line):
-        width = cells(segment.text)
-        if width <= room:
-            head.append(segment)
-            room -= width
-            continue
-        place = 0
-        for grapheme in graphemes(segment.text):
-            step = cells(grapheme)
-            if step > room and (place or head):
-                break
-            place, room = place + len(grapheme), room - step
-            if room <= 0:
-                break
-        if place:
-            head.append(segment._replace(text=segment.text[:place]))
-        rest = segment._replace(text=segment.text[place:])
-        return head, [rest, *line[number + 1 :]] if rest.text else list(line[number + 1 :])
-    return head, []
-
-
-def broken(line: ScreenLine, columns: int) -> list[ScreenLine]:
-    """`line` as rows of at most `columns`, as a terminal would wrap it."""
-    rows: list[ScreenLine] = []
-    while line_cells(line) > columns:
-        head, rest = split(line, columns)
-        rows.append(tuple(head))
-        line = tuple(rest)
-    rows.append(line)
-    return rows
+def broken(line: ScreenLine, columns: int) -> tuple[ScreenLine, ...]:
+    """`line` as rows of at most `columns`, as a terminal would wrap it. Linear time."""
+    return fold_line(line, max(columns, 1))
 
 
 def _rows(spans: Iterable[WordSpan]) -> Iterator[list[WordSpan]]:
     """The spans that have text, newline by newline, with neighbours of one kind as one."""
     row: list[WordSpan] = []
     for span in spans:
-        if "\n" not in span.text:
-            _add(row, span)
-            continue
         for number, text in enumerate(span.text.split("\n")):
             if number:
-                yield row
+                yield _joined(row)
                 row = []
-            _add(row, span._replace(text=text))
-    yield row
+            if text:
+                row.append(span if text is span.text else span._replace(text=text))
+    yield _joined(row)
 
 
-def _add(row: list[WordSpan], span: WordSpan) -> None:
-    if row and row[-1][1:] == span[1:]:
-        row[-1] = span._replace(text=row[-1].text + span.text)
-    elif span.text:
-        row.append(span)
+def _joined(pieces: Sequence[Piece]) -> list[Piece]:
+    """The pieces with neighbours of one kind as one. Linear time."""
+    joined: list[Piece] = []
+    for _, group in groupby(pieces, key=itemgetter(slice(1, None))):
+        first, *more = group
+        joined.append(first._replace(text="".join([first.text, *(piece.text for piece in more)])))
+    return joined
 
 
 def _is_simple(row: Sequence[WordSpan], columns: int) -> bool:
@@ -147,10 +121,10 @@ def _lines(row: Sequence[WordSpan], columns: int, *, hard: bool) -> Iterator[Scr
         else:
             line += (gap, *word) if gap.text and line else word
             width += len(gap.text) + size if width else size
-        while hard and width > columns:
-            head, line = split(tuple(line), columns)
-            yield _merged(head)
-            width = line_cells(tuple(line))
+        if hard and width > columns:
+            *whole, last = broken(tuple(line), columns)
+            yield from map(_merged, whole)
+            line, width = list(last), line_cells(last)
     yield _merged(line)
 
 
@@ -173,17 +147,10 @@ def _words(row: Iterable[WordSpan]) -> Iterator[tuple[StyledText, Word]]:
     yield gap, tuple(word)
 
 
-def _merged(line: list[StyledText]) -> ScreenLine:
+def _merged(line: Iterable[StyledText]) -> ScreenLine:
     """The line with neighbours of one style as one segment."""
-    if len(line) == 1:
-        return tuple(line) if line[0].text else ()
-    merged: list[StyledText] = []
-    for segment in line:
-        if merged and merged[-1][1:] == segment[1:]:
-            merged[-1] = merged[-1]._replace(text=merged[-1].text + segment.text)
-        elif segment.text:
-            merged.append(segment)
-    return tuple(merged)
+    segments = [segment for segment in line if segment.text]
+    return tuple(segments if len(segments) == 1 else _joined(segments))
 
 
 def padded(line: ScreenLine, columns: int) -> ScreenLine:

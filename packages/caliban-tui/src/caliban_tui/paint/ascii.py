@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from caliban_tui.line import ScreenLine
 from caliban_tui.width import cells, graphemes
 
 _ALIKE: Final = (
@@ -33,6 +34,13 @@ ALIKE: Final[Mapping[str, str]] = MappingProxyType(
     {char: mark for mark, chars in _ALIKE for char in chars}
     | dict(zip("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\|/-\\|/", strict=True))
 )
+
+
+def as_sent(line: ScreenLine, *, unicode: bool) -> ScreenLine:
+    """`line` as a terminal gets it, to be measured: what was a wide character is two, which may be parted."""
+    if unicode:
+        return line
+    return tuple(segment._replace(text=ascii_text(segment.text)) for segment in line)
 
 
 def ascii_text(text: str) -> str:

@@ -33,7 +33,7 @@ def changed_part(old: ScreenLine, new: ScreenLine) -> tuple[int, ScreenLine]:
     column = 0
     for number, segment in enumerate(new):
         if number >= len(old) or old[number].style != segment.style or old[number].link != segment.link:
-            return _from(new, number, 0, column)
+            return _from(old[number:], new, new[number:], column)
         if old[number] == segment:
             if not is_certain(segment.text):
                 return 0, new
@@ -42,17 +42,23 @@ def changed_part(old: ScreenLine, new: ScreenLine) -> tuple[int, ScreenLine]:
         same = _shared(old[number].text, segment.text)
         if not is_certain(segment.text[:same]):
             return 0, new
-        return _from(new, number, same, column + cells(segment.text[:same]))
-    return column, ()
+        column += cells(segment.text[:same])
+        return _from(_after(old, number, same), new, _after(new, number, same), column)
+    return _from(old[len(new) :], new, (), column)
 
 
-def _from(line: ScreenLine, number: int, start: int, column: int) -> tuple[int, ScreenLine]:
-    rest = line[number]._replace(text=line[number].text[start:])
-    tail = (rest, *line[number + 1 :])
-    first = next((segment.text for segment in tail if segment.text), "")
-    if first and cells(first[0]) == 0:  # it would join what stands before it
-        return 0, line
-    return column, tail
+def _from(gone: ScreenLine, new: ScreenLine, rest: ScreenLine, column: int) -> tuple[int, ScreenLine]:
+    """`rest`, or all of `new` where that, or what it takes the place of, is joined to what stands before."""
+    for line in (gone, rest):
+        first = next((segment.text for segment in line if segment.text), "")
+        if first and cells(first[0]) == 0:
+            return 0, new
+    return column, rest
+
+
+def _after(line: ScreenLine, number: int, start: int) -> ScreenLine:
+    rest = line[number]
+    return (rest._replace(text=rest.text[start:]), *line[number + 1 :])
 
 
 def _shared(old: str, new: str) -> int:

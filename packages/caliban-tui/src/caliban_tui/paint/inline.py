@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Final
 
+from caliban_tui.clean import in_line
 from caliban_tui.line import ScreenLine
+from caliban_tui.paint.ascii import as_sent
 from caliban_tui.paint.delta import rewrite
 from caliban_tui.paint.pen import Pen
 from caliban_tui.render.blocks import block_lines
@@ -14,7 +16,7 @@ from caliban_tui.render.images import GRAPHICS
 from caliban_tui.screen import Caret, ScreenFrame, ScreenSize
 from caliban_tui.theme.theme import Theme
 from caliban_tui.transcript.blocks import TranscriptBlock
-from caliban_tui.width import fit, most_cells, rows_of
+from caliban_tui.width import fit, least_rows, most_cells
 
 BEGIN: Final = "\x1b[?2026h"
 END: Final = "\x1b[?2026l"
@@ -111,12 +113,16 @@ class InlinePainter:
             pen.send("\x1b[J")
 
     def _row_now(self, size: ScreenSize) -> int:
-        """In which row of what was drawn the cursor is, now that the screen may have another width."""
+        """In which row of what was drawn the cursor is, now that the screen may have another width.
+
+        At least: where terminals differ, a row of ours is left rather than one above them taken away.
+        """
         row = min(self._row, len(self._lines))
         if self._size.columns <= size.columns or not self.reflows:
             return row
         column = self._caret.column if self._caret is not None else 0
-        return sum(rows_of(line, size.columns) for line in self._lines[:row]) + column // size.columns
+        above = (as_sent(line, unicode=self.theme.unicode) for line in self._lines[:row])
+        return sum(least_rows(line, size.columns) for line in above) + column // size.columns
 
     def _framed(self, text: str, *, is_visible: bool) -> bytes:
         if not is_visible:
@@ -139,11 +145,16 @@ def shown_part(frame: ScreenFrame, size: ScreenSize) -> tuple[tuple[ScreenLine, 
     top = max(len(lines) - size.rows, 0)
     if caret is not None:
         top = min(top, caret.row, len(lines) - 1)
-    lines = tuple(fit(line, size.columns) for line in lines[top : top + size.rows])
+    lines = tuple(fit(_clean(line), size.columns) for line in lines[top : top + size.rows])
     if caret is None:
         return lines, None
     row = min(max(caret.row - top, 0), len(lines) - 1)
     return lines, Caret(row, min(max(caret.column, 0), size.columns - 1))
+
+
+def _clean(line: ScreenLine) -> ScreenLine:
+    """`line` as it will be sent: what is left out then must have no cell now."""
+    return tuple(segment._replace(text=in_line(segment.text)) for segment in line)
 
 
 def _fits(line: ScreenLine, columns: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from caliban_tui.line import ScreenLine
+from caliban_tui.paint.ascii import as_sent
 from caliban_tui.paint.sgr import encode_line
 from caliban_tui.render.images import GRAPHICS
 from caliban_tui.theme.theme import Theme
@@ -68,26 +69,33 @@ class Pen:
         self._column = None
 
     def put(self, line: ScreenLine, *, erases: bool = True) -> None:
-        """Write a line, or the end of one, which fits; with `erases` nothing stays to the right of it."""
-        self._parts.append(encode_line(line, self._theme))
+        """Write a line, or the end of one, which fits; with `erases` nothing stays to the right of it.
+
+        What is erased behind the last column is the last character: where a terminal may take a line for
+        wider than it is, the row is emptied before.
+        """
+        certain = all(is_certain(segment.text) for segment in line)
         column = (self._column or 0) + line_cells(line)
         is_full = column >= self._columns
-        if erases and not is_full:  # behind the last column it would take the last character with it
+        if erases and not certain:
             self._parts.append("\x1b[K")
-        certain = all(is_certain(segment.text) for segment in line)
+        self._parts.append(encode_line(line, self._theme))
+        if erases and certain and not is_full:
+            self._parts.append("\x1b[K")
         self._column = column if certain and not is_full else None
 
     def pour(self, line: ScreenLine) -> None:
         """Write a line of any width and end it: the terminal wraps it, for its copies to be whole."""
+        line = as_sent(line, unicode=self._theme.unicode)
         certain = all(is_certain(segment.text) for segment in line)
-        if not certain and line_cells(line) > self._columns:
-            self._parts.append("\x1b[J")  # a wide character leaves a cell at the edge as it was
-        if any(segment.style == GRAPHICS for segment in line):
-            self._parts.append(
-                f"\x1b[K{encode_line(line, self._theme)}"
-            )  # erased later, the picture would go
-        else:
-            self._parts.append(encode_line(line, self._theme))
-            if not certain or last_column(line, self._columns) < self._columns:
-                self._parts.append("\x1b[K")
+        is_drawn = any(segment.style == GRAPHICS for segment in line)
+        wraps = line_cells(line) > self._columns
+        if not certain or (wraps and (is_drawn or not all(segment.text.isascii() for segment in line))):
+            # How far it goes is the terminal's opinion; a wide character leaves a cell at the edge as it was.
+            self._parts.append("\x1b[J")
+        elif is_drawn:
+            self._parts.append("\x1b[K")  # erased later, the picture would go
+        self._parts.append(encode_line(line, self._theme))
+        if certain and not is_drawn and last_column(line, self._columns) < self._columns:
+            self._parts.append("\x1b[K")
         self.end_line()

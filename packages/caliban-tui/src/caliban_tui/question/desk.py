@@ -22,7 +22,7 @@ from caliban_tui.question.asked import (
 )
 from caliban_tui.question.call import KEEP_EDITS, YES, call_question, plan_question
 from caliban_tui.question.opened import ARM_S, NotMine, OpenQuestion
-from caliban_tui.question.step import step
+from caliban_tui.question.step import pasted, step
 
 if TYPE_CHECKING:
     from caliban_agent_core.ports import ApprovalRequest
@@ -97,6 +97,19 @@ class ApprovalDesk:
             pending.answered.set()
         self._changed()
         return True
+
+    def paste(self, text: str) -> bool:
+        """Something was pasted; whether it went to where the question is written. It never answers one."""
+        if not self._queue or self._queue[0].answer is not None:
+            return False
+        pending = self._queue[0]
+        after = pasted(pending.question, text, self._clock())
+        if after is None:
+            self.touched()
+        else:
+            pending.question = after
+        self._changed()
+        return after is not None
 
     def touched(self) -> None:
         """Something else was typed, such as a paste: the question listens later."""

@@ -22,7 +22,7 @@ from caliban_tui.question.visible import broken, visible
 from caliban_tui.render.blocks import block_lines
 from caliban_tui.screen import Caret, ScreenSize
 from caliban_tui.transcript.blocks import ReplyBlock
-from caliban_tui.width import cells, cut, wrap
+from caliban_tui.width import cells, cut, graphemes, wrap
 
 LISTENS_LATER: Final = "listens once you stop typing"
 MAX_EFFECTS: Final = 4
@@ -65,8 +65,8 @@ def question_view(question: OpenQuestion, size: ScreenSize, now_s: float) -> Que
     caret = None
     if parts.typed is not None:
         row = len(parts.head) + len(shown) + parts.typed_row
-        before = visible(parts.typed.text[: parts.typed.cursor])
-        caret = Caret(row, min(4 + cells(before), size.columns - 1))
+        before = cells(_before(parts.typed, size.columns))
+        caret = Caret(row, min(4 + before, size.columns - 1))
     return QuestionView(lines[: max(size.rows, 1)], caret)
 
 
@@ -106,15 +106,21 @@ def _pieces(line: ScreenLine, columns: int) -> tuple[ScreenLine, ...]:
     return tuple(plain(f"  {piece}") for piece in broken(text, columns))
 
 
+def _on_a_row(text: str) -> str:
+    """`text` with nothing hidden in it; where it has lines, they cannot pass for ours."""
+    return visible(text).replace("\n", "\\n")
+
+
 def _title(question: OpenQuestion, title: str, agent: str, columns: int) -> tuple[ScreenLine, ...]:
-    who = f" (asked by {visible(agent)})" if agent else ""
+    who = f" (asked by {_on_a_row(agent)})" if agent else ""
     more = f" · {plural(question.waiting, 'more question')}" if question.waiting else ""
-    return tuple(plain(line, "warning") for line in wrap(f"? {title}{who}{more}", columns))
+    words = f"? {title}{who}{more}".replace("\n", "\\n")
+    return tuple(plain(line, "warning") for line in wrap(words, columns))
 
 
 def _last(question: OpenQuestion, keys: str, now_s: float, columns: int) -> tuple[ScreenLine, ...]:
     """What the keys mean, or why they mean nothing yet."""
-    words = question.hint or (keys if question.is_armed(now_s) else LISTENS_LATER)
+    words = _on_a_row(question.hint) or (keys if question.is_armed(now_s) else LISTENS_LATER)
     style = "warning" if question.hint else "dim"
     return tuple(plain(f"  {line}", style) for line in wrap(words, columns - 2))
 
@@ -139,17 +145,30 @@ def _options(
 
 
 def _typing(text: TextField, columns: int) -> ScreenLine:
-    """The line that is typed, its end where it is longer than the screen."""
-    shown = visible(text.text)
-    while cells(shown) > columns - 6:
-        shown = shown[1:]
-    return (StyledText("  > ", "prompt"), StyledText(shown))
+    """The line that is typed, with the end of what stands before the cursor where all is longer."""
+    before = _before(text, columns)
+    return (StyledText("  > ", "prompt"), StyledText(before + visible(text.text[text.cursor :])))
+
+
+def _before(text: TextField, columns: int) -> str:
+    """As much of what is typed before the cursor as there is room for."""
+    shown = visible(text.text[: text.cursor])
+    room = max(columns - 6, 1)
+    if cells(shown) <= room:
+        return shown
+    kept: list[str] = []
+    for grapheme in reversed(list(graphemes(shown))):
+        room -= cells(grapheme)
+        if room < 0:
+            break
+        kept.append(grapheme)
+    return "".join(reversed(kept))
 
 
 def _call(question: OpenQuestion, asked: CallQuestion, size: ScreenSize, now_s: float) -> _Parts:
     columns = size.columns
     head = _title(question, asked.title, asked.request.agent, columns)
-    notes = [f"  {visible(effect)}" for effect in asked.effects[:MAX_EFFECTS]]
+    notes = [f"  {_on_a_row(effect)}" for effect in asked.effects[:MAX_EFFECTS]]
     if len(asked.effects) > MAX_EFFECTS:
         notes.append(f"  and {len(asked.effects) - MAX_EFFECTS} more")
     foot = [plain(line, "warning") for note in notes for line in broken(note, columns)]
@@ -177,7 +196,7 @@ def _always(word: str, asked: CallQuestion) -> str:
     if not asked.patterns:
         return f"{word} (no rule can say so)"
     more = f" and {len(asked.patterns) - 1} more" if len(asked.patterns) > 1 else ""
-    return f"{word}: {visible(asked.patterns[0])}{more}"
+    return f"{word}: {_on_a_row(asked.patterns[0])}{more}"
 
 
 def _rule(question: OpenQuestion, asked: CallQuestion, size: ScreenSize, now_s: float) -> _Parts:
@@ -205,7 +224,7 @@ def _rule(question: OpenQuestion, asked: CallQuestion, size: ScreenSize, now_s: 
         chosen = number == question.chosen
         text = f"{'>' if chosen else ' '} {rule_place.label}"
         style = "selected" if chosen else ""
-        file = f"    {visible(rule_place.file)}" if rule_place.file else "    kept in no file"
+        file = f"    {_on_a_row(rule_place.file)}" if rule_place.file else "    kept in no file"
         foot.append(plain(text, style))
         if chosen or size.rows > 2 * len(asked.places) + 8:
             foot += [plain(line, "dim") for line in broken(file, columns)]
@@ -244,7 +263,7 @@ def _fields(question: OpenQuestion, asked: FieldsQuestion, size: ScreenSize, now
         for line in wrap(part, max(columns - 2, 1))
         if text
     )
-    foot = [plain(f"  {visible(field.warning)}", "warning")] if field.warning else []
+    foot = [plain(f"  {_on_a_row(field.warning)}", "warning")] if field.warning else []
     foot += [_option(question, place, option, field) for place, option in enumerate(options_of(field))]
     typed = None
     row = len(foot)

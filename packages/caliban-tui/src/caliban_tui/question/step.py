@@ -18,11 +18,13 @@ from caliban_tui.question.asked import (
     NoAnswer,
     PersonQuestion,
 )
-from caliban_tui.question.form import fields_step
+from caliban_tui.question.form import fields_step, writes
 from caliban_tui.question.opened import NOT_MINE, OpenQuestion, QuestionOutcome, moved
 from caliban_tui.question.textfield import TextField
 
 ESC_S: Final = 1.0
+MAX_PASTED: Final = 10_000
+"""What is longer is no answer: it goes to the draft, which can hold it."""
 
 MAX_COMMENT_CHARS: Final = 200
 CALL_KEYS: Final = ("y", "Y", "n", "N")
@@ -58,6 +60,24 @@ def step(question: OpenQuestion, key: str, now_s: float) -> tuple[OpenQuestion, 
         back = replace(before, quiet_from_s=now_s, engaged=False, stage="asked", chosen=None)
         return back, outcome
     return replace(after, quiet_from_s=now_s), outcome
+
+
+def pasted(question: OpenQuestion, text: str, now_s: float) -> OpenQuestion | None:
+    """The question with `text` put where something is written, in one row; `None`: it is the draft's.
+
+    Nothing that is pasted ever answers.
+    """
+    words = "".join(char for char in " ".join(text.split()) if char.isprintable())
+    if not question.is_armed(now_s) or not _writes(question) or len(text) > MAX_PASTED:
+        return None
+    return replace(question, text=question.text.typed(words), quiet_from_s=now_s, engaged=True, hint="")
+
+
+def _writes(question: OpenQuestion) -> bool:
+    asked = question.asked
+    if isinstance(asked, FieldsQuestion):
+        return writes(question, asked.fields[question.number])
+    return question.stage in ("words", "edit")
 
 
 def _most_rows(asked: PersonQuestion) -> int:

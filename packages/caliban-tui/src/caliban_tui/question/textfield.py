@@ -47,6 +47,10 @@ class TextField(Struct, frozen=True, kw_only=True):
             case _:
                 return None
 
+    def typed(self, text: str) -> TextField:
+        """The field with `text` at its cursor."""
+        return self._with(self.text[: self.cursor] + text, self.text[self.cursor :])
+
     def _with(self, before: str, after: str) -> TextField:
         return TextField(text=before + after, cursor=len(before))
 
