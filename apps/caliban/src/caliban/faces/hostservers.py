@@ -58,7 +58,7 @@ class HostServers:
         run, server = self._found(body)
         if server.state == "disabled":
             raise CommandRefused(f"the MCP server {server.name} is disabled: mcp_toggle enables it")
-        await self.anew(run, server)
+        await connect_anew(run, server)
         return {}
 
     async def toggle(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -70,7 +70,7 @@ class HostServers:
         if not enabled:
             server.pause(OFF)
         elif server.state == "disabled":
-            await self.anew(run, server)
+            await connect_anew(run, server)
         return {}
 
     async def set_servers(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -174,14 +174,6 @@ class HostServers:
             raise CommandRefused("this run takes no servers: its model cannot call tools")
         return await slot.there()
 
-    async def anew(self, run: RunServers, server: RunServer) -> None:
-        """Connect to `server` anew. Raises `CommandRefused` where it is not there then."""
-        server.restart()
-        await run.fleet.settle((server,), WAIT_S)
-        if server.state != "connected":
-            words = _why(server.status) or f"it was not ready within {WAIT_S:g} s"
-            raise CommandRefused(f"the MCP server {server.name} is not there: {words}")
-
     def _found(self, body: Mapping[str, Any]) -> tuple[RunServers, RunServer]:
         self._refuse_recorded()
         name, run = body.get("serverName"), self._app.servers
@@ -203,6 +195,15 @@ class HostServers:
         if len(json.dumps(answer)) > MAX_ANSWER_BYTES:
             raise CommandRefused(f"the answer has more than {MAX_ANSWER_BYTES:,} bytes")
         return answer
+
+
+async def connect_anew(run: RunServers, server: RunServer) -> None:
+    """Connect to `server` again. Raises `CommandRefused` where it is not there then."""
+    server.restart()
+    await run.fleet.settle((server,), WAIT_S)
+    if server.state != "connected":
+        words = _why(server.status) or f"it was not ready within {WAIT_S:g} s"
+        raise CommandRefused(f"the MCP server {server.name} is not there: {words}")
 
 
 def _row(status: ServerStatus, server: RunServer | None) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from caliban.commands.mcp.login import check_login, log_in, login_port
 from caliban.compose.app import App
 from caliban.compose.servers.browser import open_browser
 from caliban.errors import CommandRefused
-from caliban.faces.hostservers import OFF, HostServers
+from caliban.faces.hostservers import OFF, connect_anew
 from caliban.faces.terminal.asking import PersonAsker
 from caliban_common.text import one_line, plural
 from caliban_mcp.server import RunServer
@@ -103,7 +103,7 @@ class ServerList:
     async def _anew(self, server: RunServer) -> str:
         run = self._app.servers
         assert run is not None, "it has this server"
-        await HostServers(self._app).anew(run, server)
+        await connect_anew(run, server)
         return f"{server.name} is connected: {plural(server.status.tools, 'tool')}"
 
 
