@@ -94,8 +94,8 @@ class TerminalDriver:
                 "suspend": suspend,
                 "take_back": self._take_back,
                 "viewer": partial(self._open_view, "transcript"),
-                "page_up": self._page_up,
-                "page_down": self._page_down,
+                "page_up": partial(self._page, -1),
+                "page_down": partial(self._page, 1),
                 "background": partial(self._open_view, "tasks"),
                 "todos": self._window.open_todos,
                 "help": partial(self._open_view, "help"),
@@ -379,12 +379,8 @@ class TerminalDriver:
         else:
             self._window.open(OpenView(view=view))
 
-    def _page_up(self) -> None:
-        if not self._appearance.scroll(-1):
-            self._open_view("transcript")
-
-    def _page_down(self) -> None:
-        if not self._appearance.scroll(1):
+    def _page(self, pages: int) -> None:
+        if not self._appearance.scroll(pages):
             self._open_view("transcript")
 
     def _take_back(self) -> None:

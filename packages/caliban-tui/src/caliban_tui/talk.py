@@ -39,7 +39,7 @@ from caliban_tui.transcript.joined import read_joined
 from caliban_tui.transcript.saved import resumed_blocks
 from caliban_tui.transcript.view import RunningCall, begun, ended
 from caliban_tui.waiting import WaitingLine, WaitingLines
-from caliban_tui.words import attached_to, with_text
+from caliban_tui.words import attached_to, is_note, with_text
 
 if TYPE_CHECKING:
     from caliban_drive.result import PromptResult
@@ -395,8 +395,3 @@ class Talk:
 
     def _show(self, *blocks: TranscriptBlock) -> None:
         self._stage.show(*blocks)
-
-
-def is_note(text: str) -> bool:
-    """Whether `text` is a note for memory: one line behind a `#`; several lines may be Markdown."""
-    return text.startswith("#") and "\n" not in text.strip() and not text.startswith(("#!", "##"))

@@ -59,3 +59,8 @@ def hook_words(event: HookFired) -> tuple[TranscriptBlock, ...]:
     if decision == "allow" or "tool_use_id" in event.payload:
         return ()
     return (NoticeBlock(level="info", text=f"a hook answered {event.name} with {decision}"),)
+
+
+def is_note(text: str) -> bool:
+    """Whether `text` is a note for memory: one line behind a `#`; several lines may be Markdown."""
+    return text.startswith("#") and "\n" not in text.strip() and not text.startswith(("#!", "##"))
