@@ -281,6 +281,14 @@ class Talk:
         else:
             await self._prompt(line)
 
+    async def _made(self, line: WaitingLine) -> Message:
+        """The prompt that a line makes; where it makes none, the line is a draft again. Raises likewise."""
+        try:
+            return await self.host.message(line.text)
+        except CalibanError:
+            self._screen.give_back((line,))
+            raise
+
     async def _repeat(self, effect: RepeatPrompt) -> None:
         text = effect.text or self.last_prompt
         for _ in range(effect.count):
@@ -352,14 +360,6 @@ class Talk:
 
             self._show(end_block(result, time.monotonic() - now, result_advice(result) or ""))
         self._screen.ended(result)
-
-    async def _made(self, line: WaitingLine) -> Message:
-        """The prompt that a line makes; where it makes none, the line is a draft again. Raises likewise."""
-        try:
-            return await self.host.message(line.text)
-        except CalibanError:
-            self._screen.give_back((line,))
-            raise
 
     async def _prepare(self, after_s: float) -> None:
         """Load what draws a reply, once: in an idle moment, or while the model thinks about a prompt."""
