@@ -151,27 +151,22 @@ def test_lists_of_settings_and_rules_hold_for_servers_of_a_host(cli):
     assert host.end()[0] == 0
 
 
-def test_without_a_program_on_the_other_end_its_servers_are_left_out_by_name(cli, tmp_path):
-    cli.script(DONE, DONE)
-    done = cli.run("-p", "hi", "--mcp-config", CONFIG)
-    assert done.code == 0
-    assert "the MCP server calc lives in a program (type sdk), and is left out" in done.err
+def test_without_a_program_on_the_other_end_its_servers_are_refused_by_name(cli, tmp_path):
+    words = "the MCP server calc lives in a program (type sdk): "
+    for flags, why in (
+        (("-p", "hi"), "no program reads and writes the frames"),
+        (("-p", "--input-format", "stream-json"), "no program reads and writes the frames"),
+        (("-p", "hi", "--record", str(tmp_path / "tape.jsonl")), "--record cannot keep"),
+    ):
+        done = cli.run(*flags, "--mcp-config", CONFIG, stdin=b'{"type":"user","content":"hi"}\n')
+        assert done.code == 78 and words + why in done.err, flags
+    assert cli.bodies() == []
     (cli.work / ".mcp.json").write_text(CONFIG)
     cli.configure('[mcp_servers.mine]\ntype = "sdk"\n')
+    cli.script(DONE)
     done = cli.run("-p", "hi", "--trust-project")
     assert done.code == 0
-    assert "is named by that program alone" in done.err
-    assert cli.bodies()[1]["tools"] == cli.bodies()[0]["tools"]
-
-
-def test_a_recording_leaves_servers_of_a_host_out_by_name(cli, tmp_path):
-    calc = HostedTools(add=lambda args: 5)
-    cli.script(DONE)
-    host = ToolHost(cli, {"calc": calc}, "--record", str(tmp_path / "tape.jsonl"))
-    host.prompt("one")
-    code, err = host.end()
-    assert (code, calc.messages) == (0, [])
-    assert "--record cannot keep" in err
+    assert "the server 'calc' is left out" in done.err and "the server 'mine' is left out" in done.err
 
 
 def test_a_host_sets_the_mode_in_which_calls_of_a_server_are_judged(cli):

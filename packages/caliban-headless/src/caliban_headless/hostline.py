@@ -20,7 +20,7 @@ from caliban_headless.notices import REQUEST, WITHDRAWN
 ENDED: Final = "standard input has ended, and nobody else can answer"
 
 
-class Question:
+class HostQuestion:
     """One that waits for its answer."""
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class HostLine:
     def __init__(self, reporter: Callable[[], Reporter], *, id_of: NewId = new_id) -> None:
         self._reporter = reporter
         self._new_id = id_of
-        self._waiting: dict[str, Question] = {}
+        self._waiting: dict[str, HostQuestion] = {}
         self._begun = anyio.Event()
         self._closed = False
         self._wake: Callable[[], None] = lambda: None
@@ -58,7 +58,7 @@ class HostLine:
         await self._begun.wait()
         if self._closed:
             raise HostRefused(ENDED)
-        id, question = self._new_id(), Question()
+        id, question = self._new_id(), HostQuestion()
         self._waiting[id] = question
         self._send(REQUEST, {"request_id": id, "request": dict(body)})
         try:

@@ -19,6 +19,7 @@ from caliban_mcp_client.news import Changes
 from caliban_mcp_client.oddities import Oddities
 from caliban_mcp_client.parts import ClientParts
 from caliban_mcp_client.questions import QuestionDesk
+from caliban_mcp_client.rounds import through_rounds
 from caliban_mcp_client.target import ServerOptions, Target, Verdict
 from caliban_mcp_client.toolcall import ToolCalls
 from caliban_mcp_client.values import (
@@ -255,8 +256,6 @@ class McpClient:
         link = await self._keeper.link()
         if not link.is_modern:
             return await ask(params)
-        from caliban_mcp_client.rounds import through_rounds
-
         return await through_rounds(method, params, ask, self._questions)
 
     async def _with_headers(self, params: Mapping[str, Any], timing: CallTiming) -> dict[str, Any]:

@@ -179,7 +179,8 @@ def build_servers(inputs: ServerInputs, *, empty: bool = False) -> RunServers | 
     used: list[ServerConfig] = []
     idle: list[ServerStatus] = []
     for config in written.configs:
-        why = _homeless(config, inputs) or unusable(config, settings, inputs.permissions)
+        _refuse_homeless(config, inputs)
+        why = unusable(config, settings, inputs.permissions)
         if why is None:
             used.append(config)
             continue
@@ -230,18 +231,17 @@ def unusable(config: ServerConfig, settings: Settings, permissions: Permissions 
     return None if permissions.offers(probe) else "a rule denies all of it"
 
 
-def _homeless(config: ServerConfig, inputs: ServerInputs) -> str | None:
-    """Why a server that lives in a host is not reached here, which is said; or `None`."""
+def _refuse_homeless(config: ServerConfig, inputs: ServerInputs) -> None:
+    """Raise `ConfigError` for a server that lives in a program, where no program is reached."""
     if not is_hosted(config) or inputs.hosted is not None:
-        return None
+        return
     if inputs.options.session.record is not None:
         why, hint = "--record cannot keep what that program says to it", None
     else:
         why = "no program reads and writes the frames of this run"
         hint = "--input-format stream-json and --output-format stream-json are for one that does"
-    words = f"the MCP server {config.name} lives in a program (type sdk), and is left out: {why}"
-    inputs.report(Notice(subtype="mcp_server", message=words, hint=hint))
-    return f"it lives in a program, and {why}"
+    words = f"--mcp-config: the MCP server {config.name} lives in a program (type sdk): {why}"
+    raise ConfigError(words, hint=hint)
 
 
 def build_connector(inputs: ServerInputs) -> Connector:
