@@ -74,10 +74,8 @@ async def _offers(options: Options) -> tuple[Offer, ...]:
     place = (resolved.provider.name, resolved.base_url)
     entry = find_provider(resolved.name, provider_tables(inputs.settings))
     described = {(resolved.name, model): price for model, price in entry.prices.items()}
-    book, now = (
-        price_book(os.environ.get(RATES) or None, {resolved.name: place}, described),
-        datetime.now(UTC),
-    )
+    book = price_book(os.environ.get(RATES) or None, {resolved.name: place}, described)
+    now = datetime.now(UTC)
     chosen = _chosen([model.id for model in listed], resolved.model)
     return tuple(
         Offer(model=model, rate=book.rate(resolved.name, model.id, now), is_default=model.id in chosen)

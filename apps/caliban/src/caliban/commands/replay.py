@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from caliban.cli.invocation import Invocation
-from caliban.faces.replayed import ReplayRequest, check, play
+from caliban.faces.replayed import ReplayRequest, play
 from caliban_common.paths import expand_user
 
 
@@ -13,9 +13,8 @@ def replay(invocation: Invocation) -> int:
     request = ReplayRequest(
         file=expand_user(values["file"]),
         options=invocation.options,
-        until=values.get("until"),
-        swap_model=values.get("swap_model"),
-        strict=bool(values.get("strict")),
+        until=values["until"],
+        swap_model=values["swap_model"],
+        strict=values["strict"],
     )
-    check(request)
     return play(request, invocation.signals)

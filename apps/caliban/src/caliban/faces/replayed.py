@@ -69,6 +69,8 @@ class ReplayRequest(Struct, frozen=True, kw_only=True):
 
 def play(request: ReplayRequest, signals: EarlySignals) -> int:
     """Play a recording again; the exit code. Raises `CalibanError` for what keeps it from starting."""
+    if request.strict and request.swap_model is not None:
+        raise UsageError("--strict and --swap-model exclude each other: another model is asked other things")
     recording = load_recording(request.file, home=str(home()))
     try:
         scene = typed(recording.scene.face, FaceScene, what="its scene")
@@ -203,15 +205,11 @@ class Player:
             words = "the run had settings among its flags, which a recording does not keep"
             hint = "give them again with --settings"
             show_notice(Notice(subtype="inline_settings", message=words, hint=hint))
-        if self._request.strict and self._scene.flags.settings.trust_project:
-            self._say_trust()
-
-    def _say_trust(self) -> None:
-        if self._request.options.settings.trust_project:
-            return
-        words = "the run trusted its project, which a recording cannot say for you"
-        hint = "give --trust-project again, or: caliban trust add"
-        show_notice(Notice(subtype="trust_not_recorded", message=words, hint=hint))
+        was_trusted = self._scene.flags.settings.trust_project
+        if self._request.strict and was_trusted and not self._request.options.settings.trust_project:
+            words = "the run trusted its project, which a recording cannot say for you"
+            hint = "give --trust-project again, or: caliban trust add"
+            show_notice(Notice(subtype="trust_not_recorded", message=words, hint=hint))
 
     def _ended(self, code: int) -> int:
         replay = self._replay
@@ -324,9 +322,3 @@ def _output_options(recorded: OutputOptions, given: OutputOptions) -> OutputOpti
         replay_user_messages=given.replay_user_messages or recorded.replay_user_messages,
         quiet=given.quiet or recorded.quiet,
     )
-
-
-def check(request: ReplayRequest) -> None:
-    """Refuse what contradicts itself. Raises `UsageError`."""
-    if request.strict and request.swap_model is not None:
-        raise UsageError("--strict and --swap-model exclude each other: another model is asked other things")

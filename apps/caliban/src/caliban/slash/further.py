@@ -52,7 +52,7 @@ class FurtherRows:
         if not now and moment_s - self._looked_s < LOOK_S:
             return self._rows
         self._looked_s = moment_s
-        stamps = _stamps(self._folders())
+        stamps = folder_stamps(self._folders())
         if stamps == self._stamps:
             return self._rows
         if self._stamps is not None:
@@ -176,7 +176,7 @@ def _first_line(body: str) -> str:
     return next((line.strip().lstrip("# ") for line in body.splitlines() if line.strip()), "")
 
 
-def _stamps(folders: Iterator[str]) -> Stamps:
+def folder_stamps(folders: Iterator[str]) -> Stamps:
     """Names, times and sizes of everything in `folders`. Most do not exist, which costs microseconds."""
     found: list[tuple[str, int, int]] = []
     for folder in folders:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -66,15 +66,7 @@ class PluginDesk(Struct, frozen=True, kw_only=True):
 
     def installed(self, name: str) -> InstalledPlugin:
         """The plugin that a person named. Raises `CommandRefused`."""
-        with told():
-            records = self.store.records()
-        plugin = records.plugin(name)
-        if plugin is None:
-            near = did_you_mean(name, [one.name for one in records.plugins])
-            raise CommandRefused(
-                f"there is no plugin {one_line(name, max_chars=80)}", hint=near or "caliban plugin list"
-            )
-        return plugin
+        return installed_plugin(self.store, name)
 
     def known(self, name: str) -> KnownMarketplace:
         """The marketplace that a person named. Raises `CommandRefused`."""
@@ -131,6 +123,24 @@ class PluginDesk(Struct, frozen=True, kw_only=True):
         )
         market = read_market(read_table(found.data, found.place), based(known))
         return market, replace(known, name=market.name), found.data
+
+
+def no_plugin(name: str, names: Iterable[str]) -> CommandRefused:
+    """The error of a plugin that is none of `names`."""
+    near = did_you_mean(name, names)
+    return CommandRefused(
+        f"there is no plugin {one_line(name, max_chars=80)}", hint=near or "caliban plugin list"
+    )
+
+
+def installed_plugin(store: PluginStore, name: str) -> InstalledPlugin:
+    """The plugin of this name in `store`. Raises `CommandRefused`, `ConfigError`."""
+    with told():
+        records = store.records()
+    plugin = records.plugin(name)
+    if plugin is None:
+        raise no_plugin(name, [one.name for one in records.plugins])
+    return plugin
 
 
 def based(known: KnownMarketplace) -> PluginSource:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from caliban.cli.help import command_parser
 from caliban.cli.invocation import Invocation
 from caliban.cli.tables.plugins import PLUGIN
-from caliban.commands.plugins.desk import PluginDesk, open_desk, told
+from caliban.commands.plugins.desk import PluginDesk, installed_plugin, no_plugin, open_desk, told
 from caliban.commands.report import report
 from caliban.compose.plugins.parts import plugin_hooks
 from caliban.compose.plugins.places import part_lines, plugin_store
@@ -24,7 +24,6 @@ from caliban.stdio import complain, print_lines, print_text, write_out
 from caliban_common.codec import dumps
 from caliban_common.errors import CalibanError
 from caliban_common.files import read_regular
-from caliban_common.near import did_you_mean
 from caliban_common.terminal import visible
 from caliban_common.text import one_line, plural
 from caliban_plugins import (
@@ -43,7 +42,6 @@ from caliban_plugins.source import PluginSource
 from caliban_plugins.store import switched
 from caliban_plugins.table import MAX_JSON_BYTES, read_table
 
-MAX_WORDS = 100
 REFUSED = 1
 
 
@@ -73,11 +71,7 @@ def show_plugin(invocation: Invocation) -> int:
         with told():
             plugin = read_plugin(desk.store.root_of(installed), source=installed.id)
     if plugin is None:
-        names = [*loaded, *(one.name for one in desk.store.records().plugins)]
-        near = did_you_mean(name, names)
-        raise CommandRefused(
-            f"there is no plugin {one_line(name, max_chars=80)}", hint=near or "caliban plugin list"
-        )
+        raise no_plugin(name, [*loaded, *(one.name for one in desk.store.records().plugins)])
     return write_out(dumps(_about(plugin, installed)) + b"\n")
 
 
@@ -90,12 +84,8 @@ def rollback(invocation: Invocation) -> int:
     """Go back to the previous version."""
     name = invocation.values["name"]
     store = plugin_store()
+    found = installed_plugin(store, name)
     with told():
-        found = store.records().plugin(name)
-        if found is None:
-            raise CommandRefused(
-                f"there is no plugin {one_line(name, max_chars=80)}", hint="caliban plugin list"
-            )
         back = switched(found)
         if not store.is_whole(back):
             raise CommandRefused(f"the files of that version of {back.name} are not what they were")
@@ -112,15 +102,8 @@ def remove(invocation: Invocation) -> int:
     """Remove a plugin and all that is its own."""
     name = invocation.values["name"]
     store = plugin_store()
+    gone = installed_plugin(store, name).name
     with told():
-        records = store.records()
-        found = records.plugin(name)
-        if found is None:
-            near = did_you_mean(name, [one.name for one in records.plugins])
-            raise CommandRefused(
-                f"there is no plugin {one_line(name, max_chars=80)}", hint=near or "caliban plugin list"
-            )
-        gone = found.name
         if not invocation.values["keep_data"]:
             shutil.rmtree(store.data(gone), ignore_errors=True)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -95,12 +95,8 @@ def _field(question: FormQuestion, field: FormField) -> AskedField:
         required=field.required,
         default=field.default,
         warning=SECRET if field.looks_secret else "",
-        check=_check(replace(question, fields=(field,)), field.name),
+        check=partial(_problem, replace(question, fields=(field,)), field.name),
     )
-
-
-def _check(question: FormQuestion, name: str) -> Callable[[Any], str | None]:
-    return partial(_problem, question, name)
 
 
 def _problem(question: FormQuestion, name: str, value: Any) -> str | None:
