@@ -26,6 +26,8 @@ OPEN_CHARS: Final = 8_192
 MAX_DEPTH: Final = 400
 """Of nested blocks, whose texts a parser leaves out beyond. What is deeper on one line is shown plain."""
 DEEP: Final = lazy_pattern(r"(?m)^(?:[ \t]*(?:>|[-+*]|\d{1,9}[.)])){50}")
+MAX_IMAGES: Final = 100
+"""In a block: a parser looks for the end of each in all that follow, 0.2 s for 250 that have none."""
 MAX_CELLS: Final = 10_000
 """Of a table, those that stand empty included: a row of one sign has as many as the header."""
 MARKED: Final = lazy_pattern(r"[*_`\[<&\\~!|#>=]|--|(?m:^[ \t]*(?:[-+]|\d+[.)])(?:[ \t]|$)|^ {2}|\t|^\s| $)")
@@ -51,7 +53,9 @@ def markdown_lines(
         return _rest_of_fence(text, neutral(fence), is_open=hard)
     if len(text) > PARSED_CHARS:
         return plain_lines(text, columns, hard=hard)
-    if not MARKED.search(text) or DEEP.search(text) or ("|" in text and _is_odd_table(text)):
+    if not MARKED.search(text) or DEEP.search(text) or text.count("![") > MAX_IMAGES:
+        return plain_lines(text, columns, hard=hard)
+    if "|" in text and _is_odd_table(text):
         return plain_lines(text, columns, hard=hard)
     try:
         tree = _tree(_parser().parse(text))
