@@ -24,7 +24,7 @@ class GuardedViState(ViState):
         self._operator: ViOperator | None = None
         super().__init__()
 
-    @property  # type: ignore[override]
+    @property
     def operator_func(self) -> ViOperator | None:
         """What waits for a text object."""
         return self._guarded if self._operator is not None else None
