@@ -10,6 +10,9 @@ from caliban_tui.keys.filter import TYPED_AT_ONCE, KeyFilter
 from caliban_tui.keys.stroke import PASTE, KeyStroke
 from fuzzkit import hostile
 
+_MAX_BYTES = 400
+"""Of what is no paste: every key is looked at by itself."""
+
 NAMED = {
     "up": b"\x1b[A",
     "down": b"\x1bOB",
@@ -158,9 +161,13 @@ def any_bytes(pick: random.Random) -> bytes:
         case 2:
             return pick.choice(_MORE)
         case 3:
-            return b"\x1b[200~" + hostile.raw(pick, 3) + pick.choice((b"\x1b[201~", b"\x1b[201~", b""))
+            return (
+                b"\x1b[200~"
+                + hostile.raw(pick, 3)[:_MAX_BYTES]
+                + pick.choice((b"\x1b[201~", b"\x1b[201~", b""))
+            )
         case 4:
-            return hostile.raw(pick, 2)
+            return hostile.raw(pick, 2)[:_MAX_BYTES]
         case _:
             return pick.choice((b"q", b"7", b"z", b" ", "漢".encode(), b"/", b"@"))
 

@@ -218,6 +218,12 @@ def test_a_paste_goes_to_where_an_answer_is_written_and_answers_nothing() -> Non
     assert filled is not None and filled.text.text == "text"
 
 
+def test_images_without_an_end_are_shown_as_they_stand() -> None:
+    text = "![#*" * 250
+    assert "".join(text_of(line) for line in markdown_lines(text, 40)) == text
+    assert text_of(markdown_lines("![a](https://b.example/c)", 40)[0]).startswith("[image: a]")
+
+
 def test_a_header_below_which_nothing_stands_is_shown_on_a_narrow_screen() -> None:
     lines = markdown_lines("first column|second column\n-|-\nvalue|\nmore|\n", 12)
     shown = [text_of(line) for line in lines]

@@ -29,6 +29,8 @@ MAX_DEPTH: Final = 400
 """Of nested blocks, whose texts a parser leaves out beyond. What is deeper on one line is shown plain."""
 DEEP: Final = lazy_pattern(r"(?m)^(?:[ \t]*(?:>|[-+*]|\d{1,9}[.)])){50}")
 TASKS: Final = MappingProxyType({"[ ] ": "☐", "[x] ": "☑", "[X] ": "☑"})
+MAX_IMAGES: Final = 100
+"""In a block: a parser looks for the end of each in all that follow, 0.2 s for 250 that have none."""
 MAX_CELLS: Final = 10_000
 """Of a table, those that stand empty included: a row of one sign has as many as the header."""
 MARKED: Final = lazy_pattern(r"[*_`\[<&\\~!|#>=]|--|(?m:^[ \t]*(?:[-+]|\d+[.)])(?:[ \t]|$)|^ {2}|\t|^\s)")
@@ -63,7 +65,7 @@ def markdown_lines(
     words = text.rstrip(" ")
     if not MARKED.search(words):
         return plain_lines(words, columns, hard=hard)
-    if DEEP.search(text) or ("|" in text and _is_odd_table(text)):
+    if DEEP.search(text) or text.count("![") > MAX_IMAGES or ("|" in text and _is_odd_table(text)):
         return plain_lines(text, columns, hard=hard)
     try:
         known = environment(references) if references else {}
