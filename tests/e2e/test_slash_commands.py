@@ -483,17 +483,6 @@ def test_what_takes_memory_is_written_down(cli) -> None:
     assert dump.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_model_that_a_file_asks_for_is_told_where_it_is_not_asked(cli) -> None:
-    folder = cli.home / ".config/caliban/commands"
-    folder.mkdir(parents=True)
-    (folder / "dear.md").write_text("---\nmodel: claude-opus-4-6\n---\nHi.")
-    cli.script(wire.exchange(OK), wire.exchange(OK))
-    done = cli.run(*FRAMES, stdin=lines("/dear"))
-    assert "/dear asks for the model claude-opus-4-6" in done.err + done.out
-    assert cli.run("-p", "/dear").code == 0
-    assert [body["model"] for body in cli.bodies()] == ["claude-sonnet-4-6", "claude-opus-4-6"]
-
-
 def test_a_file_that_nobody_trusts_attaches_nothing_by_a_flag_in_frames(cli) -> None:
     folder = cli.work / ".claude/commands"
     folder.mkdir(parents=True)
