@@ -42,7 +42,7 @@ def resumed_blocks(messages: Sequence[Message], summarise: Summarise) -> tuple[T
     if len(shown) == len(messages):
         return blocks
     words = f"{plural(len(messages) - len(shown), 'earlier message')} not shown here"
-    return (NoticeBlock(level="info", text=words, hint="Ctrl+O shows the whole transcript"), *blocks)
+    return (NoticeBlock(level="info", text=words, hint="the transcript has all of them: ctrl+o"), *blocks)
 
 
 def last_messages(messages: Sequence[Message], most: int) -> Sequence[Message]:
