@@ -15,6 +15,7 @@ from caliban_tui.draft.editor import LineEditor
 from caliban_tui.keys.custom import own_rows
 from caliban_tui.options import PainterName, TerminalOptions
 from caliban_tui.paint.choose import painter_for
+from caliban_tui.paint.full import FullPainter
 from caliban_tui.render.images import image_protocol
 from caliban_tui.render.look import NORMAL, DetailLevel, ImageProtocol, TranscriptLook
 from caliban_tui.stage import Stage
@@ -136,18 +137,17 @@ class Appearance:
 
     def scroll(self, pages: int) -> bool:
         """Go pages through the transcript, up where it is negative; false where the terminal does that."""
-        page = getattr(self._stage.painter, "page", None)
-        if page is None:
+        painter = self._stage.painter
+        if not isinstance(painter, FullPainter):
             return False
-        page(pages)
+        painter.page(pages)
         self._stage.changed()
         return True
 
     def follow(self) -> None:
         """Show the end of the transcript, and what comes."""
-        end = getattr(self._stage.painter, "end", None)
-        if end is not None:
-            end()
+        if isinstance(self._stage.painter, FullPainter):
+            self._stage.painter.end()
 
     @property
     def theme(self) -> Theme:
