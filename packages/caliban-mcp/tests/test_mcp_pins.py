@@ -14,7 +14,7 @@ from mcp_fakes import tool
 
 from caliban_mcp import CachedServer, ListCache, PinStore, PinsUnusable, ServerPins
 from caliban_mcp.cache import LEGACY_S, SILENT_S, cache_key
-from caliban_mcp.definition import definition_digest, definition_of, difference
+from caliban_mcp.definition import definition_digest, definition_of, is_same
 from caliban_mcp_client.target import Verdict
 from caliban_mcp_client.values import ServerInfo
 
@@ -155,7 +155,16 @@ def test_the_key_depends_on_everything_and_on_no_order() -> None:
     assert cache_key({"a": 1, "b": 2}) == cache_key({"b": 2, "a": 1}) != cache_key({"a": 1, "b": 3})
 
 
-def test_no_line_hides_behind_what_a_diff_begins_with():
-    """What follows a line separator is a line of its own, and may begin like the head of a diff."""
-    lines = difference({"description": "adds\u2028-- old"}, {"description": "adds\u2028++ new"})
-    assert [line for line in lines if line[:1] in "+-"] == ['--- old"', '+++ new"']
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ({"name": "a", "n": 1}, {"n": 1, "name": "a"}, True),
+        ({"n": 1}, {"n": True}, False),
+        ({"n": 1}, {"n": 1.0}, False),
+        ({"n": 2**70}, {"n": 2**70}, True),
+        ({"n": "ä"}, {"n": "a\u0308"}, False),
+    ],
+)
+def test_definitions_are_the_same_where_their_digests_are(one, other, same):
+    assert is_same(one, other) is same
+    assert (definition_digest(one) == definition_digest(other)) is same
