@@ -266,13 +266,42 @@ def test_it_looks_as_it_did(columns: int) -> None:
     expect_shot(__file__, f"question-{columns}.txt", "\n".join(parts) + "\n")
 
 
-def test_every_part_of_a_long_command_can_be_scrolled_to() -> None:
+def looked_through(question: PersonQuestion, size: ScreenSize) -> list[list[str]]:
+    """What is on the screen, page by page, from the top down."""
+    state, _ = step(opened(question), "home", ARM_S)
+    pages: list[list[str]] = []
+    while True:
+        view = question_view(state, size, 1.0)
+        pages.append([text_of(line).strip() for line in view.lines])
+        before = state.top
+        state, _ = step(state, "pagedown", 1.0, view.scroll)
+        if state.top == before:
+            return pages
+
+
+@pytest.mark.parametrize("rows", range(8, 30, 3))
+def test_every_part_of_a_long_command_can_be_scrolled_to_and_back(rows: int) -> None:
     lines = [f"step {n}" for n in range(60)]
-    state, seen = opened(asked("\n".join(lines))), set()
-    for _ in range(40):
-        seen |= {text_of(line).strip() for line in question_view(state, ScreenSize(80, 16), 1.0).lines}
-        state, _ = step(state, "pagedown", 1.0)
-    assert seen >= set(lines)
+    size = ScreenSize(80, rows)
+    assert set(lines) <= {line for page in looked_through(asked("\n".join(lines)), size) for line in page}
+    state = opened(asked("\n".join(lines)))
+    for key in ("end", "pageup", "pagedown", "home"):
+        view = question_view(state, size, 1.0)
+        state, _ = step(state, key, ARM_S, view.scroll)
+        expected = {"end": view.scroll.last, "pageup": view.scroll.last - view.scroll.page, "home": 0}
+        assert state.top == expected.get(key, view.scroll.last)
+
+
+@pytest.mark.parametrize("rows", range(8, 24))
+def test_on_a_low_screen_the_keys_stay_and_all_that_a_call_does_can_be_scrolled_to(rows: int) -> None:
+    effects = tuple(f"part {number}: writes file {number}" for number in range(4))
+    question = call_question(request("first\nsecond"), CallBrief(text="first\nsecond", effects=effects))
+    pages = looked_through(question, ScreenSize(80, rows))
+    for page in pages:
+        assert len(page) <= rows
+        assert page[0] == "? May Bash run?"
+        assert "e edit the rule" in page[-1]
+    assert {"first", "second", *effects} <= {line for page in pages for line in page}
 
 
 def test_an_option_without_words_may_have_any_letter() -> None:

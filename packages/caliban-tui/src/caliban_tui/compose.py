@@ -16,7 +16,7 @@ from caliban_tui.overlay.overlay import Overlay
 from caliban_tui.question.draw import question_view
 from caliban_tui.render.ends import compact
 from caliban_tui.render.live import open_lines, spoken_lines
-from caliban_tui.screen import Caret, CursorShape, ScreenFrame, ScreenSize
+from caliban_tui.screen import UNSCROLLED, Caret, CursorShape, ScreenFrame, ScreenSize
 from caliban_tui.status import status_line
 from caliban_tui.transcript.view import ConversationView
 from caliban_tui.ui import UiState
@@ -61,7 +61,14 @@ def compose(view: ConversationView, ui: UiState, size: ScreenSize, now_s: float)
         caret, cursor = Caret(asked_top + asked.caret.row, asked.caret.column), ""
     spoken = [*spoken_lines(view), *(asked.lines if asked is not None else ())]
     spoken += [plain(words) for words in _said(ui)]
-    return ScreenFrame(lines=tuple(lines), caret=caret, cursor=cursor, look=ui.look, spoken=tuple(spoken))
+    return ScreenFrame(
+        lines=tuple(lines),
+        caret=caret,
+        cursor=cursor,
+        scroll=UNSCROLLED if asked is None else asked.scroll,
+        look=ui.look,
+        spoken=tuple(spoken),
+    )
 
 
 def _said(ui: UiState) -> Iterator[str]:
@@ -78,15 +85,16 @@ def _said(ui: UiState) -> Iterator[str]:
 def _overlaid(overlay: Overlay, ui: UiState, size: ScreenSize, now_s: float) -> ScreenFrame:
     """An overlay, and below it the question that has come meanwhile."""
     asked: tuple[ScreenLine, ...] = ()
-    caret = None
+    caret, scroll = None, UNSCROLLED
     room = overlay_room(size)
     if ui.question is not None:
         view = question_view(ui.question, ScreenSize(size.columns, max(room.rows // 2, 3)), now_s)
-        asked, caret = view.lines, view.caret
+        asked, caret, scroll = view.lines, view.caret, view.scroll
     shown = overlay.lines(ScreenSize(size.columns, max(room.rows - len(asked), 1)))
     if caret is not None:
         caret = Caret(len(shown) + caret.row, caret.column)
-    return ScreenFrame(lines=(*shown, *asked), caret=caret, look=ui.look, spoken=(*shown, *asked))
+    lines = (*shown, *asked)
+    return ScreenFrame(lines=lines, caret=caret, scroll=scroll, look=ui.look, spoken=lines)
 
 
 def overlay_room(size: ScreenSize) -> ScreenSize:

@@ -325,8 +325,9 @@ class TerminalDriver:
         """Whether a key is the open question's; any other holds it off for a while."""
         if name != "escape":
             self._hint = ""
-        is_asked = self.desk.paste(self._editor.pasted) if name == PASTE else self.desk.key(name)
-        return is_asked or self._window.key(name)
+        desk = self.desk
+        asked = desk.paste(self._editor.pasted) if name == PASTE else desk.key(name, self._stage.scroll)
+        return asked or self._window.key(name)
 
     def _answered(self, data: bytes) -> None:
         """The terminal says something of itself."""

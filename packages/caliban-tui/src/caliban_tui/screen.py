@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
@@ -27,16 +27,28 @@ class Caret(NamedTuple):
     column: int
 
 
+class ScrollRoom(NamedTuple):
+    """How far something scrolls: the rows of a page, and the last row that can be its first."""
+
+    page: int = 1
+    last: int = 0
+
+
+UNSCROLLED: Final = ScrollRoom()
+
+
 class ScreenFrame(Struct, frozen=True, kw_only=True):
     """The live region: lines, each already cut to the width, and the caret; without one it is hidden.
 
-    `cursor` is the shape of the real cursor. `look` is how finished blocks are drawn above it. `spoken` are
-    lines that change only when something happens: a question, a hint, a tool at work, the mode. A screen
-    reader is told each when it comes; the other lines, with what moves in them, it is not told.
+    `cursor` is the shape of the real cursor, `scroll` how far the open question scrolls. `look` is how
+    finished blocks are drawn above it. `spoken` are lines that change only when something happens: a
+    question, a hint, a tool at work, the mode. A screen reader is told each when it comes; the other lines,
+    with what moves in them, it is not told.
     """
 
     lines: tuple[ScreenLine, ...]
     caret: Caret | None = None
     cursor: CursorShape = ""
+    scroll: ScrollRoom = UNSCROLLED
     look: TranscriptLook = NORMAL
     spoken: tuple[ScreenLine, ...] = ()

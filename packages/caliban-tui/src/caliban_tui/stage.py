@@ -14,7 +14,7 @@ import anyio
 from caliban_tui.compose import compose
 from caliban_tui.errors import TerminalGone
 from caliban_tui.paint.painter import Painter
-from caliban_tui.screen import CursorShape, ScreenSize
+from caliban_tui.screen import UNSCROLLED, CursorShape, ScreenSize, ScrollRoom
 from caliban_tui.terminal.tty import LEAVE_S, Tty
 from caliban_tui.transcript.blocks import CallBlock, TranscriptBlock
 from caliban_tui.transcript.fold import left_open
@@ -37,6 +37,8 @@ MAX_BLOCK_CHARS: Final = 8_000_000
 class Stage:
     """The view, the state of the keyboard and the painter of now; `blocks` are the last that finished.
 
+    `scroll` is that of the frame on the screen.
+
     `ui` is asked for at every frame. `gone` is called once when the terminal takes nothing any more.
     `is_still` says that nothing turns while it is waited for, `shapes_cursor` that the terminal's cursor has
     the shape that a frame wants.
@@ -48,6 +50,7 @@ class Stage:
         self.tty: Tty = tty
         self.painter: Painter = painter
         self.view: ConversationView = ConversationView()
+        self.scroll: ScrollRoom = UNSCROLLED
         self.blocks: deque[TranscriptBlock] = deque()
         self.is_still = False
         self.shapes_cursor = False
@@ -174,6 +177,7 @@ class Stage:
             data = self.painter.redraw(size)
         self._size = size
         frame = compose(self.view, self._ui(), size, time.monotonic())
+        self.scroll = frame.scroll
         if frame.cursor != self._cursor and self.shapes_cursor:
             self._use_cursor(frame.cursor)
         finished, self._unpainted = self._unpainted, []

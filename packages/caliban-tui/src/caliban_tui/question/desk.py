@@ -23,6 +23,7 @@ from caliban_tui.question.asked import (
 from caliban_tui.question.call import KEEP_EDITS, YES, call_question, plan_question
 from caliban_tui.question.opened import ARM_S, NotMine, OpenQuestion
 from caliban_tui.question.step import pasted, step
+from caliban_tui.screen import UNSCROLLED, ScrollRoom
 
 if TYPE_CHECKING:
     from caliban_agent_core.ports import ApprovalRequest
@@ -83,12 +84,12 @@ class ApprovalDesk:
             return None
         return replace(self._queue[0].question, waiting=len(self._queue) - 1)
 
-    def key(self, name: str) -> bool:
-        """A key was pressed; whether it was the question's."""
+    def key(self, name: str, scroll: ScrollRoom = UNSCROLLED) -> bool:
+        """A key was pressed; whether it was the question's. `scroll` is how far its body goes."""
         if not self._queue or self._queue[0].answer is not None:
             return False
         pending = self._queue[0]
-        pending.question, outcome = step(pending.question, name, self._clock())
+        pending.question, outcome = step(pending.question, name, self._clock(), scroll)
         if isinstance(outcome, NotMine):
             self._changed()
             return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -20,12 +21,14 @@ from caliban_tui.question.step import CALL_KEYS
 from caliban_tui.question.textfield import TextField
 from caliban_tui.question.visible import broken, visible
 from caliban_tui.render.blocks import block_lines
-from caliban_tui.screen import Caret, ScreenSize
+from caliban_tui.screen import UNSCROLLED, Caret, ScreenSize, ScrollRoom
 from caliban_tui.transcript.blocks import ReplyBlock
 from caliban_tui.width import cells, cut, graphemes, wrap
 
 LISTENS_LATER: Final = "listens once you stop typing"
 MAX_EFFECTS: Final = 4
+BODY_ROWS: Final = 3
+"""So many rows of what is asked about are to be seen; what stands below it scrolls with it otherwise."""
 
 
 class QuestionView(NamedTuple):
@@ -33,14 +36,18 @@ class QuestionView(NamedTuple):
 
     lines: tuple[ScreenLine, ...]
     caret: Caret | None = None
+    scroll: ScrollRoom = UNSCROLLED
 
 
 class _Parts(NamedTuple):
+    """What a question is drawn of, from above: `notes` are about the body, `typed` stands in the foot."""
+
     head: tuple[ScreenLine, ...]
     body: tuple[ScreenLine, ...]
     foot: tuple[ScreenLine, ...]
     typed: TextField | None = None
     typed_row: int = 0
+    notes: tuple[ScreenLine, ...] = ()
 
 
 def question_view(question: OpenQuestion, size: ScreenSize, now_s: float) -> QuestionView:
@@ -53,21 +60,26 @@ def question_view(question: OpenQuestion, size: ScreenSize, now_s: float) -> Que
         case FieldsQuestion():
             parts = _fields(question, question.asked, size, now_s)
     room = max(size.rows - len(parts.head) - len(parts.foot), 1)
-    body = _LAST_BODY.rows(parts.body, size.columns - 2)
+    body, notes = _LAST_BODY.rows(parts.body, size.columns - 2), parts.notes
+    if room - len(notes) < min(len(body), BODY_ROWS):
+        body, notes = (*body, *notes), ()
+    room = max(room - len(notes), 1)
+    scroll = UNSCROLLED
     if len(body) > room:
         page = max(room - 1, 1)
-        top = min(question.top, len(body) - page)
+        scroll = ScrollRoom(page, len(body) - page)
+        top = min(question.top, scroll.last)
         where = f"  lines {top + 1}-{top + page} of {len(body)} · PgUp PgDn"
         shown = (*body[top : top + page], plain(where, "dim"))
     else:
         shown = body
-    lines = tuple(cut(line, size.columns) for line in (*parts.head, *shown, *parts.foot))
+    lines = tuple(cut(line, size.columns) for line in (*parts.head, *shown, *notes, *parts.foot))
     caret = None
     if parts.typed is not None:
-        row = len(parts.head) + len(shown) + parts.typed_row
+        row = len(parts.head) + len(shown) + len(notes) + parts.typed_row
         before = cells(_before(parts.typed, size.columns))
         caret = Caret(row, min(4 + before, size.columns - 1))
-    return QuestionView(lines[: max(size.rows, 1)], caret)
+    return QuestionView(lines[: max(size.rows, 1)], caret, scroll)
 
 
 class _BodyRows:
@@ -168,20 +180,13 @@ def _before(text: TextField, columns: int) -> str:
 def _call(question: OpenQuestion, asked: CallQuestion, size: ScreenSize, now_s: float) -> _Parts:
     columns = size.columns
     head = _title(question, asked.title, asked.request.agent, columns)
-    notes = [f"  {_on_a_row(effect)}" for effect in asked.effects[:MAX_EFFECTS]]
-    if len(asked.effects) > MAX_EFFECTS:
-        notes.append(f"  and {len(asked.effects) - MAX_EFFECTS} more")
-    foot = [plain(line, "warning") for note in notes for line in broken(note, columns)]
-    if asked.request.reason:
-        reason = " ".join(visible(asked.request.reason).split())
-        foot += [plain(f"  {line}", "dim") for line in wrap(reason, columns - 2)[:3]]
+    notes = tuple(_notes(asked, columns))
+    foot: list[ScreenLine] = []
     match question.stage:
         case "words":
-            foot.append(plain("  no, and the model is told:", "bold"))
-            row = len(foot)
-            foot += [_typing(question.text, columns)]
+            foot = [plain("  no, and the model is told:", "bold"), _typing(question.text, columns)]
             foot += _last(question, "enter says no with these words · esc back", now_s, columns)
-            return _Parts(head, asked.body, tuple(foot), question.text, row)
+            return _Parts(head, asked.body, tuple(foot), question.text, 1, notes)
         case "rule" | "edit" | "comment":
             return _rule(question, asked, size, now_s)
         case _:
@@ -189,7 +194,19 @@ def _call(question: OpenQuestion, asked: CallQuestion, size: ScreenSize, now_s: 
     labels = ("yes, once", _always("always", asked), "no", "never")
     foot += _options(question, list(zip(CALL_KEYS, labels, strict=True)), size)
     foot += _last(question, "tab no, with a reason · e edit the rule · ↑↓ then enter", now_s, columns)
-    return _Parts(head, asked.body, tuple(foot))
+    return _Parts(head, asked.body, tuple(foot), notes=notes)
+
+
+def _notes(asked: CallQuestion, columns: int) -> Iterator[ScreenLine]:
+    """What the call would do, and why it is asked about."""
+    effects = [f"  {_on_a_row(effect)}" for effect in asked.effects[:MAX_EFFECTS]]
+    if len(asked.effects) > MAX_EFFECTS:
+        effects.append(f"  and {len(asked.effects) - MAX_EFFECTS} more")
+    for effect in effects:
+        yield from (plain(line, "warning") for line in broken(effect, columns))
+    if asked.request.reason:
+        reason = " ".join(visible(asked.request.reason).split())
+        yield from (plain(f"  {line}", "dim") for line in wrap(reason, columns - 2)[:3])
 
 
 def _always(word: str, asked: CallQuestion) -> str:

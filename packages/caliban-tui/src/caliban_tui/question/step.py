@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final, Literal
 
 from msgspec.structs import replace
@@ -16,11 +14,11 @@ from caliban_tui.question.asked import (
     ChosenAnswer,
     FieldsQuestion,
     NoAnswer,
-    PersonQuestion,
 )
 from caliban_tui.question.form import fields_step, writes
 from caliban_tui.question.opened import NOT_MINE, OpenQuestion, QuestionOutcome, moved
 from caliban_tui.question.textfield import TextField
+from caliban_tui.screen import UNSCROLLED, ScrollRoom
 
 ESC_S: Final = 1.0
 MAX_PASTED: Final = 10_000
@@ -30,13 +28,12 @@ MAX_COMMENT_CHARS: Final = 200
 CALL_KEYS: Final = ("y", "Y", "n", "N")
 ALWAYS_DRAFT: Final = frozenset(["c-c", "c-d", "c-z", "c-l", "c-o", "c-t"])
 """Keys that mean the same whatever is asked: to interrupt, to leave, to suspend."""
-
-SCROLLS: Final[Mapping[str, int]] = MappingProxyType(
-    {"pageup": -6, "pagedown": 6, "home": -(1 << 20), "end": 1 << 20}
-)
+SCROLLS: Final = frozenset(("pageup", "pagedown", "home", "end"))
 
 
-def step(question: OpenQuestion, key: str, now_s: float) -> tuple[OpenQuestion, QuestionOutcome]:
+def step(
+    question: OpenQuestion, key: str, now_s: float, scroll: ScrollRoom = UNSCROLLED
+) -> tuple[OpenQuestion, QuestionOutcome]:
     """The question after a key, and what came of it. A key that is none of its own goes to the draft."""
     key = key_name(key)
     if not question.is_armed(now_s):
@@ -47,8 +44,7 @@ def step(question: OpenQuestion, key: str, now_s: float) -> tuple[OpenQuestion, 
         return _escape(question, now_s)
     before = replace(question, hint="", escaped_s=None)
     if key in SCROLLS and question.stage == "asked":
-        top = min(max(before.top + SCROLLS[key], 0), _most_rows(before.asked))
-        return replace(before, top=top, engaged=True), None
+        return replace(before, top=_scrolled(before.top, key, scroll), engaged=True), None
     match question.asked:
         case CallQuestion():
             after, outcome = _call(before, question.asked, key)
@@ -80,13 +76,12 @@ def _writes(question: OpenQuestion) -> bool:
     return question.stage in ("words", "edit")
 
 
-def _most_rows(asked: PersonQuestion) -> int:
-    """How far a body can be scrolled: as if it were drawn 40 cells wide."""
-    if isinstance(asked, FieldsQuestion):
-        return 0
-    words = asked.markdown if isinstance(asked, ChoiceQuestion) else ""
-    written = len(words) // 40 + words.count("\n")
-    return written + sum(1 + sum(len(segment.text) for segment in line) // 40 for line in asked.body)
+def _scrolled(top: int, key: str, scroll: ScrollRoom) -> int:
+    """The first row of the body that is seen after a key."""
+    if key in ("home", "end"):
+        return 0 if key == "home" else scroll.last
+    step_rows = scroll.page if key == "pagedown" else -scroll.page
+    return min(max(min(top, scroll.last) + step_rows, 0), scroll.last)
 
 
 def _escape(question: OpenQuestion, now_s: float) -> tuple[OpenQuestion, QuestionOutcome]:
