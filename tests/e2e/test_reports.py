@@ -101,6 +101,7 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "b084": ("test_reports_sessions.py::test_b084",),
     "b086": ("test_reports_sessions.py::test_b086", "test_tool_loop.py::test_b086"),
     "b087": ("test_reports_sessions.py::test_b087", "test_tool_loop.py::test_b087"),
+    "b099": ("test_reports_servers.py::test_b099",),
     "b110": (
         "test_reports_state.py::test_b110",
         "test_hooks.py::test_b110_an_objection_stops_its_call_and_no_other",

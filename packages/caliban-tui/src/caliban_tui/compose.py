@@ -59,7 +59,9 @@ def compose(view: ConversationView, ui: UiState, size: ScreenSize, now_s: float)
     cursor = CURSORS.get(ui.draft.mode, "")
     if asked is not None and asked.caret is not None:
         caret, cursor = Caret(asked_top + asked.caret.row, asked.caret.column), ""
-    spoken = [*spoken_lines(view), *(asked.lines if asked is not None else ())]
+    spoken = [*spoken_lines(view)]
+    if asked is not None and not view.reply.text.strip():  # what led to it is told first, once it is closed
+        spoken += asked.lines
     spoken += [plain(words) for words in _said(ui)]
     return ScreenFrame(
         lines=tuple(lines),
