@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from command_kit import Cli, needs_procfs
 from hang_guard import wait_until
 from screen_kit import Screen, on_screen
@@ -44,6 +45,19 @@ def test_what_is_typed_before_the_editor_is_there_is_its_first_input(cli: Cli) -
         screen.press("ctrl+d")
         assert screen.ended() == 0
         assert is_sane(screen)
+
+
+@pytest.mark.parametrize("term", ["xterm-256color", "dumb"])
+def test_enter_before_anything_is_there_sends_what_was_typed(cli: Cli, term: str) -> None:
+    cli.script(wire.exchange(wire.text("Early bird.")), wire.exchange(wire.text("And another.")))
+    with on_screen(cli, env={"TERM": term}) as screen:
+        screen.type("hello there\rand again\r")
+        screen.wait("Early bird.")
+        screen.wait("And another.")
+        screen.press("ctrl+d")
+        assert screen.ended() == 0
+    said = [body["messages"][-1]["content"][-1]["text"] for body in cli.bodies()]
+    assert said == ["hello there", "and again"]
 
 
 def test_settings_that_cannot_be_read_end_it_with_their_code_below_the_box(cli: Cli) -> None:

@@ -7,8 +7,6 @@ import anyio.to_thread
 import pytest
 from keyboard_kit import keyboard
 
-from caliban_tui.draft.ports import EditorOptions
-
 pytestmark = pytest.mark.anyio
 
 
@@ -18,7 +16,8 @@ def anyio_backend() -> str:
 
 
 async def test_what_was_read_before_the_editor_began_is_its_first_input() -> None:
-    async with keyboard(EditorOptions(unread=b"hel")) as board:
+    async with keyboard() as board:
+        board.editor.begin_with(b"hel")
         await board.typed("lo", "hello|")
 
 

@@ -25,20 +25,23 @@ ENDING = (1, 2, 15)
 """SIGHUP, SIGINT and SIGTERM: before anything can be told of them, they end the process, unless ignored."""
 
 SIGNALLED = 128
+TYPED_BYTES = 1 << 16
 ASCII = ("ascii", "us-ascii", "ansi_x3.4-1968")
 
 
 class FirstFrame:
     """A frame that stands on the screen while the program loads; `before` are the modes of the terminal.
 
-    Keys are not read: who reads standard input next has them. Whoever draws next sends `cleared` first, and
-    calls `handed_over`; `restore` gives the terminal back where that does not come about.
+    `typed` are the keys from before it was there. Later ones are not read: who reads standard input next has
+    them. Whoever draws next sends `cleared` first, and calls `handed_over`; `restore` gives the terminal back
+    where that does not come about.
     """
 
     cleared: bytes = ABOVE
 
-    def __init__(self, before: list[Any]) -> None:
+    def __init__(self, before: list[Any], typed: bytes = b"") -> None:
         self.before = before
+        self.typed = typed
         self._is_there = True
 
     def handed_over(self) -> None:
@@ -85,16 +88,30 @@ def first_frame() -> FirstFrame | None:
         now = termios.tcgetattr(0)
         now[0] &= ~(termios.ICRNL | termios.INLCR | termios.IXON)
         now[3] = now[3] & ~(termios.ICANON | termios.IEXTEN) | termios.ECHO | termios.ECHOCTL
-        now[6][termios.VMIN], now[6][termios.VTIME] = 1, 0
         frame = FirstFrame(before)
         for number in ENDING:
             if getsignal(number) != SIG_IGN:
                 signal(number, frame._end)
+        frame.typed = typed_ahead(0, now)
+        now[6][termios.VMIN] = 1
         termios.tcsetattr(0, termios.TCSADRAIN, now)
         os.write(1, _drawn())
     except (OSError, ValueError, termios.error):
         return None
     return frame
+
+
+def typed_ahead(fd: int, modes: list[Any]) -> bytes:
+    """What was typed while the terminal still made a newline of Enter; each is an Enter again.
+
+    `modes`, which take every key, count from then on, but for a read that waits for nothing. Raises what
+    `os.read` and `termios` do.
+    """
+    import termios
+
+    modes[6][termios.VMIN] = modes[6][termios.VTIME] = 0
+    termios.tcsetattr(fd, termios.TCSADRAIN, modes)
+    return os.read(fd, TYPED_BYTES).replace(b"\n", b"\r")
 
 
 def _drawn() -> bytes:

@@ -85,7 +85,7 @@ class TerminalDriver:
         self._drafting = Drafting(
             {
                 "send": self._submit,
-                "complete": self._queue,
+                "complete": partial(self._submit, steers=False),
                 "interrupt": self._interrupt,
                 "clear_or_quit": self._clear_or_quit,
                 "end_of_file": self.leave,
@@ -128,6 +128,7 @@ class TerminalDriver:
     async def run(self) -> None:
         """Show the screen and read keys until `leave`. Raises `TerminalGone`."""
         self._stage.open()
+        self._editor.begin_with(self._stage.tty.typed)
         self._appearance.begin()
         try:
             async with anyio.create_task_group() as tasks:
@@ -336,14 +337,10 @@ class TerminalDriver:
         else:
             self._appearance.answered(data)
 
-    def _submit(self) -> None:
-        shown = self._editor.text
-        self._send(self._editor.take(), steers=True, shown=shown)
-
-    def _queue(self) -> None:
-        if self._editor.text.strip():
+    def _submit(self, *, steers: bool = True) -> None:
+        if steers or self._editor.text.strip():
             shown = self._editor.text
-            self._send(self._editor.take(), steers=False, shown=shown)
+            self._send(self._editor.take(), steers=steers, shown=shown)
 
     def _interrupt(self) -> None:
         talk = self._talk

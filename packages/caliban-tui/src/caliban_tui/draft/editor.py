@@ -158,6 +158,10 @@ class LineEditor:
 
         self._app.editing_mode = EditingMode.VI if wanted else EditingMode.EMACS
 
+    def begin_with(self, typed: bytes) -> None:
+        """Take `typed`, which somebody has read of the terminal, for the first keys of `run`."""
+        self._input.unread = typed
+
     async def run(self) -> None:
         """Read keys until `exit`. Raises `TerminalGone` where the terminal ends first."""
         is_gone = False
@@ -233,7 +237,7 @@ class LineEditor:
         from caliban_tui.keys.vimchange import VimChanges
         from caliban_tui.live import LiveRenderer
 
-        terminal = TerminalInput(options.read_fd, KeyFilter(self._ports.answer), unread=options.unread)
+        terminal = TerminalInput(options.read_fd, KeyFilter(self._ports.answer))
         draft = DraftBuffer(self._recall.step, self._pastes, changed=self._recall.follow)
         app, self._keys = line_application(
             terminal, draft, self._take, self._taken, lambda: self._vim.is_changing

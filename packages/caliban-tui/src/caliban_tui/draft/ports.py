@@ -73,9 +73,8 @@ class DraftHelp(Struct, frozen=True, kw_only=True):
 
 
 class EditorOptions(Struct, frozen=True, kw_only=True):
-    """How a person writes. `rows` are the keys; `unread` is what was read of the terminal before."""
+    """How a person writes: from which descriptor, with which keys."""
 
     read_fd: int = 0
-    unread: bytes = b""
     vim: bool = False
     rows: tuple[KeyRow, ...] = KEYS

@@ -41,10 +41,10 @@ class TerminalInput(Input):
     `unread` are bytes that somebody read before.
     """
 
-    def __init__(self, read_fd: int, keys: KeyFilter, *, unread: bytes = b"") -> None:
+    def __init__(self, read_fd: int, keys: KeyFilter) -> None:
+        self.unread: bytes = b""
         self._fd = read_fd
         self._keys = keys
-        self._unread = unread
         self._closed = False
 
     def fileno(self) -> int:
@@ -62,8 +62,8 @@ class TerminalInput(Input):
 
     def read_keys(self) -> list[KeyPress]:
         """All that can be read now."""
-        parts = [self._unread] if self._unread else []
-        self._unread = b""
+        parts = [self.unread] if self.unread else []
+        self.unread = b""
         for _ in range(READS):
             if not self._is_ready():
                 break
@@ -95,7 +95,7 @@ class TerminalInput(Input):
     def attach(self, input_ready_callback: Callable[[], None]) -> Iterator[None]:
         """Call back whenever something can be read."""
         with _attached_input(self, input_ready_callback):  # type: ignore[arg-type]
-            if self._unread:
+            if self.unread:
                 input_ready_callback()
             yield
 

@@ -8,6 +8,7 @@ import termios
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
+from caliban_tui.boot import typed_ahead
 from caliban_tui.errors import TerminalGone
 from caliban_tui.screen import ScreenSize
 from caliban_tui.terminal.outlet import TerminalOutlet
@@ -29,7 +30,7 @@ class Tty:
     """A terminal to read from and one to write to, as file descriptors. Modes that it has are given back.
 
     Where a `first` frame stands on it, that one is taken over, with the modes from before it. One that
-    `is_dumb` is sent no sequence.
+    `is_dumb` is sent no sequence. `typed` is what was typed before it took keys.
     """
 
     def __init__(
@@ -38,7 +39,9 @@ class Tty:
         self.read_fd: int = read_fd
         self.write_fd: int = write_fd
         self.outlet: TerminalOutlet = TerminalOutlet(write_fd)
+        self.typed: bytes = b"" if first is None else first.typed
         self._first = first
+        self._has_begun = False
         self._is_dumb = is_dumb
         self._before: list[Any] | None = None if first is None else first.before
 
@@ -73,10 +76,13 @@ class Tty:
             now = termios.tcgetattr(self.read_fd)
             now[0] &= ~(termios.ICRNL | termios.INLCR | termios.IXON)
             now[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN | termios.ISIG)
+            if self._first is None and not self._has_begun:
+                self.typed = typed_ahead(self.read_fd, now)
             now[6][termios.VMIN] = 1
             termios.tcsetattr(self.read_fd, termios.TCSADRAIN, now)
-        except termios.error as error:
+        except (OSError, termios.error) as error:
             raise TerminalGone(f"the terminal cannot be used: {error.args[-1]}") from error
+        self._has_begun = True
         first, self._first = self._first, None
         if first is not None:
             self.write(first.cleared)
