@@ -16,7 +16,8 @@ _SEQUENCE = re.compile(
     r"|(?P<home>\x1b\[H)"
     r"|(?P<keys>\x1b\[(?:>[0-9]+u|<u))"
     r"|\x1b\]8;;(?P<link>[!-~]*)\x1b\\"
-    r"|(?P<image>\x1b7\x1b\[\d+A(?:\x1b_G[a-zA-Z0-9=,]*;[A-Za-z0-9+/=]*\x1b\\|\x1b\]1337;File=[a-zA-Z0-9=;]*:[A-Za-z0-9+/=]*\x07)+\x1b8)"
+    r"|(?P<image>\x1b7\x1b\[\d+A(?:\x1b_G[a-zA-Z0-9=,]*;[A-Za-z0-9+/=]*\x1b\\"
+    r"|\x1b\]1337;File=[a-zA-Z0-9=;]*:[A-Za-z0-9+/=]*\x07|\x1bP0;1;0q[!-~]*\x1b\\)+\x1b8)"
     r"|(?P<control>[\r\n\x08])"
     r"|(?P<text>[^\x00-\x1f\x7f]+)"
 )

@@ -169,3 +169,17 @@ def test_another_session_opens_below_the_same_screen_and_a_wrong_one_changes_not
         screen.press("ctrl+d")
         assert screen.ended() == 0
         assert "caliban --resume two" in screen.text
+
+
+def test_who_leaves_while_a_prompt_is_at_work_is_told_how_it_ended_and_how_to_come_back(cli: Cli) -> None:
+    cli.script(wire.exchange(wire.text("I wait."), wire.tool_use("Bash", {"command": "sleep 600"})))
+    with on_screen(cli, "--session", "kept", "--allow", "Bash:sleep *") as screen:
+        screen.wait("anthropic/")
+        screen.type("go")
+        screen.press("enter")
+        screen.wait("sleep 600")
+        screen.press("ctrl+d")
+        assert screen.ended() == 0
+        last = [line for line in screen.lines if line]
+    assert last[-1] == "caliban --resume kept goes on with this conversation"
+    assert "interrupted" in last

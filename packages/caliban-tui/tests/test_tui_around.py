@@ -90,11 +90,10 @@ def test_lines_keep_their_order_whoever_puts_them_back() -> None:
     lines.put_first([WaitingLine(text="a"), WaitingLine(text="b", shown="B")])
     assert lines.texts == ("a", "B", "c", "d")
     assert lines.take().text == "a"
-    last = lines.take_back()
-    assert last is not None
+    (last,) = lines.take_back()
     assert last.text == "d"
     assert [line.text for line in lines.take_all()] == ["b", "c"]
-    assert lines.take_back() is None
+    assert lines.take_back() == ()
     assert not lines
 
 

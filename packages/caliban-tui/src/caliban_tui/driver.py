@@ -36,7 +36,7 @@ from caliban_tui.paint.inline import InlinePainter
 from caliban_tui.question.desk import ApprovalDesk
 from caliban_tui.question.noteplace import ask_place
 from caliban_tui.screen import ScreenSize
-from caliban_tui.stage import Stage
+from caliban_tui.stage import OVER_S, Stage
 from caliban_tui.status import StatusLine
 from caliban_tui.talk import Talk
 from caliban_tui.terminal.notify import call
@@ -58,9 +58,8 @@ class TerminalDriver:
 
     `run` reads keys until the person leaves; `converse` holds one conversation and says what is wanted next.
     `desk` is the approver of its sessions, `report` takes notices. `is_shown` once it can be typed into,
-    `left` once the person wants to leave, `is_gone` once the terminal is given back, with `farewell` as its
-    last line. `status` stands in the status line while there is no conversation. With `shows_faults` a fault
-    of ours ends the program.
+    `left` once the person wants to leave, `is_gone` once the terminal is given back. `status` stands in the
+    status line while there is no conversation. With `shows_faults` a fault of ours ends the program.
     """
 
     def __init__(self, tty: Tty, env: Mapping[str, str] | None = None) -> None:
@@ -68,10 +67,11 @@ class TerminalDriver:
         self.is_shown = anyio.Event()
         self.is_gone = anyio.Event()
         self.status: StatusLine = StatusLine(state="starting")
-        self.farewell: str = ""
+        self._farewell = ""
+        self._is_over = anyio.Event()
         self.shows_faults = False
         self.lines: WaitingLines = WaitingLines()
-        self._stage = Stage(tty, InlinePainter(DARK), self._ui, self.leave)
+        self.stage: Stage = Stage(tty, InlinePainter(DARK), self._ui, self.leave)
         self._talk: Talk | None = None
         self._tasks: TaskGroup | None = None
         self.left = anyio.Event()
@@ -89,7 +89,7 @@ class TerminalDriver:
                 "interrupt": self._interrupt,
                 "clear_or_quit": self._clear_or_quit,
                 "end_of_file": self.leave,
-                "redraw": self._stage.redraw,
+                "redraw": self.stage.redraw,
                 "cycle_mode": self._cycle_mode,
                 "suspend": suspend,
                 "take_back": self._take_back,
@@ -102,17 +102,17 @@ class TerminalDriver:
                 "detail": self._next_detail,
             },
             DraftScreen(
-                draw=self._stage.paint,
+                draw=self.stage.paint,
                 intercept=self._intercepts,
                 answer=self._answered,
                 say=self._say,
-                given_over=self._stage.paused,
+                given_over=self.stage.paused,
             ),
             EditorOptions(read_fd=tty.read_fd),
         )
         self._editor = self._drafting.editor
         self._appearance = Appearance(
-            self._stage, self._editor, env or {}, say=self._say, complain=self.complain
+            self.stage, self._editor, env or {}, say=self._say, complain=self.complain
         )
 
     @property
@@ -120,28 +120,25 @@ class TerminalDriver:
         """Whether the person wants to leave."""
         return self.left.is_set()
 
-    @property
-    def stage(self) -> Stage:
-        """What is on the screen."""
-        return self._stage
-
     async def run(self) -> None:
         """Show the screen and read keys until `leave`. Raises `TerminalGone`."""
-        self._stage.open()
-        self._editor.begin_with(self._stage.tty.typed)
+        self.stage.open()
+        self._editor.begin_with(self.stage.tty.typed)
         self._appearance.begin()
         try:
             async with anyio.create_task_group() as tasks:
                 self._tasks = tasks
-                tasks.start_soon(self._stage.run)
-                tasks.start_soon(watch_stops, self._stage)
+                tasks.start_soon(self.stage.run)
+                tasks.start_soon(watch_stops, self.stage)
                 self.is_shown.set()
                 with suppress(TerminalGone):
                     await self._editor.run()
                 self.leave()
+                with anyio.move_on_after(OVER_S if self.stage.is_open else 0):
+                    await self._is_over.wait()  # what was at work has an end that is shown, too
                 tasks.cancel_scope.cancel()
         finally:
-            self._stage.close(self.farewell)
+            self.stage.close(self._farewell)
             self.is_gone.set()
 
     async def converse(self, host: TerminalHost, tasks: TaskGroup) -> SwitchSession | None:
@@ -151,10 +148,10 @@ class TerminalDriver:
         """
         if self.has_left:
             return None
-        self._talk = Talk(host, self._stage, self.lines, self, tasks)
+        self._talk = Talk(host, self.stage, self.lines, self, tasks)
         self.desk.host = host.desk
         self._drafting.use(host, lambda: self._talk is not None and self._talk.is_at_work)
-        self._stage.changed()
+        self.stage.changed()
         try:
             return await self._talk.run()
         finally:
@@ -162,13 +159,19 @@ class TerminalDriver:
             self._drafting.use(None)
             self._window.close()
 
+    def part(self, farewell: str) -> None:
+        """The conversation is over; `farewell` is the last line where the person has left."""
+        self._farewell = farewell
+        if self.has_left:
+            self._is_over.set()
+
     def report(self, notice: Notice) -> None:
         """A notice from below: into the transcript."""
-        self._stage.show(NoticeBlock(level="warning", text=notice.message, hint=notice.hint or ""))
+        self.stage.show(NoticeBlock(level="warning", text=notice.message, hint=notice.hint or ""))
 
     def complain(self, error: CalibanError) -> None:
         """What went wrong outside of a conversation: into the transcript."""
-        self._stage.show(NoticeBlock(level="error", text=error.message, hint=error.hint or ""))
+        self.stage.show(NoticeBlock(level="error", text=error.message, hint=error.hint or ""))
 
     def welcome(self, markdown: str) -> None:
         """Words for a person who cannot begin yet."""
@@ -187,6 +190,8 @@ class TerminalDriver:
     def leave(self) -> None:
         """End it: the prompt at work is interrupted, the screen closes."""
         self.left.set()
+        if self._talk is None:
+            self._is_over.set()
         self.lines.wake()
         if self._waits is not None:
             self._waits.set()
@@ -211,15 +216,15 @@ class TerminalDriver:
 
     def room(self) -> ScreenSize:
         """See `WindowScreen`."""
-        return overlay_room(self._stage.tty.size())
+        return overlay_room(self.stage.tty.size())
 
     def changed(self) -> None:
         """See `WindowScreen`."""
-        self._stage.changed()
+        self.stage.changed()
 
     def show(self, *blocks: TranscriptBlock) -> None:
         """See `WindowScreen`."""
-        self._stage.show(*blocks)
+        self.stage.show(*blocks)
 
     def start(self, work: Callable[[], Awaitable[None]]) -> None:
         """See `WindowScreen`."""
@@ -255,7 +260,7 @@ class TerminalDriver:
             case OpenView():
                 self._window.open(effect, parts)
             case ClearTranscript():
-                self._stage.clear()
+                self.stage.clear()
             case UseScreen():
                 self._appearance.change(effect)
             case _:
@@ -268,8 +273,8 @@ class TerminalDriver:
         return OutsideWork(
             programs=self.host.draft_help.programs,
             stop_reading=self._editor.stop_reading,
-            pause=self._stage.paused,
-            send=self._stage.send,
+            pause=self.stage.paused,
+            send=self.stage.send,
         )
 
     async def choose_note_place(self, places: tuple[NotePlace, ...], note: str) -> NotePlace | None:
@@ -287,12 +292,12 @@ class TerminalDriver:
             return
         texts = [*(line.shown or line.text for line in lines), *filter(None, (self._editor.text,))]
         self._editor.set_text("\n".join(texts))
-        self._stage.changed()
+        self.stage.changed()
 
     def _call(self, words: str) -> None:
         """Let a person who looks elsewhere know."""
         if not self._has_focus:
-            self._stage.send(call(words, self._appearance.options.notify))
+            self.stage.send(call(words, self._appearance.options.notify))
 
     def _ui(self) -> UiState:
         """The state of the keyboard, for a frame."""
@@ -308,26 +313,26 @@ class TerminalDriver:
             hint=self._hint,
             look=self._appearance.look,
             overlay=self._window.overlay,
-            tick=0 if self._stage.is_still else int((time.monotonic() - self._began_s) / 0.25),
+            tick=0 if self.stage.is_still else int((time.monotonic() - self._began_s) / 0.25),
         )
 
     def _say(self, words: str) -> None:
         self._hint = words
-        self._stage.changed()
+        self.stage.changed()
 
     def _question_changed(self) -> None:
         asks = self.desk.open is not None
         if asks and not self._asks:
             self._call("a question waits")
         self._asks = asks
-        self._stage.changed()
+        self.stage.changed()
 
     def _intercepts(self, name: str) -> bool:
         """Whether a key is the open question's; any other holds it off for a while."""
         if name != "escape":
             self._hint = ""
         desk = self.desk
-        asked = desk.paste(self._editor.pasted) if name == PASTE else desk.key(name, self._stage.scroll)
+        asked = desk.paste(self._editor.pasted) if name == PASTE else desk.key(name, self.stage.scroll)
         return asked or self._window.key(name)
 
     def _answered(self, data: bytes) -> None:
@@ -383,9 +388,7 @@ class TerminalDriver:
 
     def _take_back(self) -> None:
         """Put what was queued last back into the draft."""
-        line = self.lines.take_back()
-        if line is not None:
-            self.give_back((line,))
+        self.give_back(self.lines.take_back())
 
     def _send(self, text: str, *, steers: bool, shown: str = "") -> None:
         if self._waits is not None:

@@ -22,6 +22,9 @@ from caliban_tui.transcript.view import ConversationView, ended
 from caliban_tui.ui import UiState
 
 FRAME_S: Final = 1 / 30
+OVER_S: Final = 1.0
+"""So long what is at work may take to end, and to be shown, once the person has left."""
+
 TICK_S: Final = 0.25
 STILL_TICK_S: Final = 1.0
 CLEARED: Final = b"\x1b[H\x1b[J"
@@ -37,7 +40,7 @@ MAX_BLOCK_CHARS: Final = 8_000_000
 class Stage:
     """The view, the state of the keyboard and the painter of now; `blocks` are the last that finished.
 
-    `scroll` is that of the frame on the screen.
+    `scroll` is that of the frame on the screen; `is_open` says that the terminal is ours, and takes frames.
 
     `ui` is asked for at every frame. `gone` is called once when the terminal takes nothing any more.
     `is_still` says that nothing turns while it is waited for, `shapes_cursor` that the terminal's cursor has
@@ -61,22 +64,22 @@ class Stage:
         self._unpainted: list[TranscriptBlock] = []
         self._due = anyio.Event()
         self._size: ScreenSize | None = None
-        self._is_open = False
+        self.is_open: bool = False
         self._modes: dict[str, tuple[bytes, bytes]] = {}
 
     def open(self) -> None:
         """Begin to paint. Raises `TerminalGone`."""
         self.tty.enter()
         self.tty.write(self.painter.enter() + self._modes_on())
-        self._is_open = True
+        self.is_open = True
 
     def use_painter(self, painter: Painter) -> None:
         """Let another painter go on; what was printed stays, and is not printed again."""
-        if self._is_open:
+        if self.is_open:
             self.paint()
             self.send(self.painter.leave())
         self.painter = painter
-        if self._is_open:
+        if self.is_open:
             self.send(painter.enter())
             self.paint()
 
@@ -99,13 +102,13 @@ class Stage:
 
     def close(self, farewell: str = "") -> None:
         """Stop painting and give the terminal back; what was said stays, `farewell` is the last line."""
-        if not self._is_open:
+        if not self.is_open:
             return
         self.settle()
         with suppress(TerminalGone):
             self.tty.outlet.finish(LEAVE_S)
         self.paint()
-        self._is_open = False
+        self.is_open = False
         try:
             self.tty.write(self._modes_off() + self.painter.leave())
             if farewell:
@@ -117,10 +120,10 @@ class Stage:
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Give the terminal back for a while; nothing is painted meanwhile, and all that is live after it."""
-        if not self._is_open:
+        if not self.is_open:
             yield
             return
-        self._is_open = False
+        self.is_open = False
         try:
             self.tty.write(self._modes_off() + self.painter.leave())
             self.tty.leave()
@@ -169,7 +172,7 @@ class Stage:
 
     def paint(self) -> None:
         """Paint now; while the terminal has not taken the frame before, once it has."""
-        if not self._is_open or not self._is_taken():
+        if not self.is_open or not self._is_taken():
             return
         size = self.tty.size()
         data = b""
@@ -194,7 +197,7 @@ class Stage:
 
     def send(self, data: bytes) -> None:
         """Send what moves nothing on the screen, such as a bell."""
-        if not self._is_open or not data:
+        if not self.is_open or not data:
             return
         try:
             self.tty.write(data)
@@ -232,7 +235,7 @@ class Stage:
         return self.tty.outlet.is_clear
 
     def _end(self) -> None:
-        self._is_open = False
+        self.is_open = False
         self._gone()
 
 

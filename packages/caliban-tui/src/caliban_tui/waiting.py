@@ -54,9 +54,9 @@ class WaitingLines:
         """The next one. Raises `IndexError` where there is none."""
         return self._lines.popleft()
 
-    def take_back(self) -> WaitingLine | None:
-        """The one that came last, taken out again."""
-        return self._lines.pop() if self._lines else None
+    def take_back(self) -> tuple[WaitingLine, ...]:
+        """The one that came last, taken out again; none where nothing waits."""
+        return (self._lines.pop(),) if self._lines else ()
 
     def take_all(self) -> tuple[WaitingLine, ...]:
         """All of them, taken out."""

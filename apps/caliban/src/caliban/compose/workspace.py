@@ -43,6 +43,9 @@ def typed_path(text: str) -> Path:
 def resolved(path: Path) -> Path:
     """`path` with its links resolved, whether or not it exists. Raises `UsageError` for a loop of links."""
     try:
-        return path.resolve()
+        real = path.resolve()
     except (OSError, RuntimeError, ValueError) as error:
         raise UsageError(f"{one_line(str(path), max_chars=200)} cannot be looked at") from error
+    if real.is_symlink():  # Python 3.13 leaves a loop as it is
+        raise UsageError(f"{one_line(str(path), max_chars=200)} cannot be looked at")
+    return real

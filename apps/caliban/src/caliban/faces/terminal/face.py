@@ -180,8 +180,9 @@ class TerminalFace:
                     switch = await driver.converse(screen_host, beside)
                     beside.cancel_scope.cancel()
             finally:
-                driver.farewell = _farewell(app, session)
-                if not driver.farewell:
+                farewell = _farewell(app, session)
+                driver.part(farewell)
+                if not farewell:
                     self._before = options
                 with anyio.CancelScope(shield=True):
                     await session.aclose(self._end_reason(switch))
