@@ -10,6 +10,7 @@ import termios
 import pytest
 
 from caliban_tui.boot import ABOVE, BELOW, FirstFrame, short_path
+from caliban_tui.keys.again import PressedAgain
 from caliban_tui.line import text_of
 from caliban_tui.paint.inline import InlinePainter
 from caliban_tui.screen import ScreenSize
@@ -81,6 +82,23 @@ def test_a_call_is_a_bell_and_a_message_that_cannot_end_early() -> None:
     assert sent.count(b"\x1b") == 2
     assert sent.endswith(b"\x1b\\")
     assert title("a\x1b]0;b\x07").count(b"\x1b]") == 1
+
+
+def test_a_key_that_has_interrupted_leaves_only_once_it_was_let_go() -> None:
+    now_s, said = 10.0, list[str]()
+    again = PressedAgain(said.append, clock=lambda: now_s)
+    again.hold("quit")
+    for _ in range(20):
+        now_s += 0.4
+        assert not again.is_twice("quit", "again leaves")
+    assert said == []
+    now_s += 1.1
+    assert not again.is_twice("quit", "again leaves")
+    assert said == ["again leaves"]
+    assert again.is_twice("quit", "again leaves")
+    again.hold("quit")
+    assert not again.is_twice("rewind", "again goes back")
+    assert again.is_twice("rewind", "again goes back")
 
 
 def test_lines_keep_their_order_whoever_puts_them_back() -> None:

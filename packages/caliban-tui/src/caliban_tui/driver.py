@@ -364,6 +364,7 @@ class TerminalDriver:
             self._editor.take()
         elif self._talk is not None and self._talk.is_at_work:
             self._talk.interrupt()
+            self._again.hold("quit")
         elif self._again.is_twice("quit", "ctrl+c again leaves"):
             self.leave()
 
@@ -387,7 +388,6 @@ class TerminalDriver:
             self._open_view("transcript")
 
     def _take_back(self) -> None:
-        """Put what was queued last back into the draft."""
         self.give_back(self.lines.take_back())
 
     def _send(self, text: str, *, steers: bool, shown: str = "") -> None:

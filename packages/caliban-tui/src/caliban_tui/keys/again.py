@@ -17,12 +17,21 @@ class PressedAgain:
         self._say = say
         self._clock = clock
         self._pressed: tuple[str, float] = ("", 0.0)
+        self._held: tuple[str, float] = ("", 0.0)
 
     def is_twice(self, what: str, hint: str) -> bool:
         """Whether the key for `what` was pressed for the second time in time; else `hint` asks for it."""
         now = self._clock()
+        held, since_s = self._held
+        if held == what and now - since_s < AGAIN_S:
+            self._held = (what, now)
+            return False
         before, at_s = self._pressed
         self._pressed = (what, now)
         is_again = before == what and now - at_s < AGAIN_S
         self._say("" if is_again else hint)
         return is_again
+
+    def hold(self, what: str) -> None:
+        """The key for `what` has done something else just now: pressed on and on, it still means that."""
+        self._held = (what, self._clock())
