@@ -295,12 +295,10 @@ class TerminalDriver:
         self.stage.changed()
 
     def _call(self, words: str) -> None:
-        """Let a person who looks elsewhere know."""
         if not self._has_focus:
             self.stage.send(call(words, self._appearance.options.notify))
 
     def _ui(self) -> UiState:
-        """The state of the keyboard, for a frame."""
         host = None if self._talk is None else self._talk.host
         if host is not None and host.options is not self._appearance.options:
             self._appearance.use(host.options)
@@ -331,6 +329,8 @@ class TerminalDriver:
         """Whether a key is the open question's; any other holds it off for a while."""
         if name != "escape":
             self._hint = ""
+        if name != "c-c":
+            self._again.let_go()
         desk = self.desk
         asked = desk.paste(self._editor.pasted) if name == PASTE else desk.key(name, self.stage.scroll)
         return asked or self._window.key(name)

@@ -35,3 +35,7 @@ class PressedAgain:
     def hold(self, what: str) -> None:
         """The key for `what` has done something else just now: pressed on and on, it still means that."""
         self._held = (what, self._clock())
+
+    def let_go(self) -> None:
+        """Another key was pressed: what is held is held no more."""
+        self._held = ("", 0.0)
