@@ -50,6 +50,20 @@ def test_all_that_the_session_changed_is_a_diff_and_so_is_what_a_prompt_changed(
     assert [request for request in cli.server.requests if request.method == "POST"][6:] == []
 
 
+def test_a_prompt_that_changed_nothing_is_one_that_rewind_lists_and_diff_knows(cli: Cli) -> None:
+    cli.script(
+        wire.exchange(write("a.txt", "a\n")),
+        wire.exchange(wire.text("done")),
+        wire.exchange(wire.text("only words")),
+    )
+    assert cli.run("-p", "first", *EDITS).code == 0
+    assert cli.run("-p", "second", *EDITS).code == 0
+    done = cli.run("-r", "s", "-p", "/diff 2")
+    assert (done.code, done.err) == (0, "")
+    assert "no file is another one than it was before prompt 2" in done.out
+    assert "1 to 2 are kept" in cli.run("-r", "s", "-p", "/diff 3").err
+
+
 @pytest.mark.parametrize("words", ["x", "-1", "0", "3", "1 2", "²", "99999999", "\x1b[31m"])
 def test_what_is_no_prompt_of_the_session_is_said_to_be_none(cli: Cli, words: str) -> None:
     cli.script(wire.exchange(write("a.txt", "a\n")), wire.exchange(wire.text("done")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,6 +25,10 @@ from caliban_common.mask import Masker
 from caliban_common.message import Message
 from caliban_settings import Settings
 
+if TYPE_CHECKING:
+    from caliban.compose.app import App
+    from caliban_drive.session import Session
+
 STOPS: Final = ("conflict", "impossible")
 """Steps that keep everything from being done, unless they are forced."""
 
@@ -42,11 +46,24 @@ class RewindScene(Struct, frozen=True, kw_only=True):
     environ: Mapping[str, str]
     masker: Masker | None = None
 
+    @classmethod
+    def of(cls, app: App, session: Session) -> RewindScene:
+        """Of `session` as it stands in `app`."""
+        return cls(
+            session=session.id,
+            messages=session.messages,
+            workspace=app.workspace,
+            settings=app.live.now,
+            environ=app.environ,
+            masker=app.masker,
+        )
+
 
 class RewindPoints(Struct, frozen=True, kw_only=True):
     """The prompts of a session: those with checkpoints, and the `unwritten` that changed nothing."""
 
     store: CheckpointStore
+    roots: Roots
     restorer: Restorer
     written: tuple[Manifest, ...]
     unwritten: tuple[Manifest, ...]
@@ -85,6 +102,7 @@ def rewind_points(scene: RewindScene) -> RewindPoints:
     roots = Roots((scene.workspace, *roots_of(scene.settings, scene.workspace)))
     return RewindPoints(
         store=store,
+        roots=roots,
         restorer=Restorer(store, roots),
         written=tuple(written),
         unwritten=tuple(unlisted(written, prompt_points(scene.messages, scene.masker), now="")),

@@ -66,17 +66,7 @@ class FileRewinds:
                 await self._app.board.checkpoints.forget()
 
     def _rewound(self, message_id: str, is_trial: bool) -> Outcome:
-        app, session = self._app, self._session
-        points = rewind_points(
-            RewindScene(
-                session=session.id,
-                messages=session.messages,
-                workspace=app.workspace,
-                settings=app.live.now,
-                environ=app.environ,
-                masker=app.masker,
-            )
-        )
+        points = rewind_points(RewindScene.of(self._app, self._session))
         target = next((one for one in points.all if one.prompt_id == message_id), None)
         if target is None:
             return Outcome(error=f"there is no prompt {one_line(message_id, max_chars=80)!r} to go back to")

@@ -8,17 +8,14 @@ from typing import Final
 import anyio.to_thread
 
 from caliban.compose.app import App
-from caliban.compose.permissions import roots_of
-from caliban.compose.recorder import checkpoint_root, limits_of
+from caliban.compose.rewinds import RewindScene, rewind_points
 from caliban_checkpoint import (
     SUPPORTED,
     CheckpointError,
     CheckpointStore,
     Manifest,
-    Restorer,
     RestoreStep,
     Roots,
-    workspace_dir,
 )
 from caliban_checkpoint.places import look
 from caliban_commands.answer import AnswerPart, CommandAnswer, ShownChange, ShownText
@@ -27,6 +24,7 @@ from caliban_commands.command import SlashContext
 from caliban_commands.errors import BadArguments, CommandError
 from caliban_common.hunks import TextChange, text_change
 from caliban_common.text import one_line, plural
+from caliban_drive.session import Session
 
 MAX_BYTES: Final = 2_000_000
 """Of a file on one side: of larger ones no lines are shown."""
@@ -48,7 +46,7 @@ async def diff(app: App, context: SlashContext, arguments: str) -> CommandAnswer
     ):
         raise CommandError("this run keeps no checkpoints", hint="!git diff shows what git knows of")
     first = int(arguments) if arguments else None
-    parts = await anyio.to_thread.run_sync(_parts, app, context.session.id, first)
+    parts = await anyio.to_thread.run_sync(_parts, app, context.session, first)
     return CommandAnswer(parts=parts)
 
 
@@ -58,17 +56,15 @@ def _goes_on(app: App) -> bool:
     return session.continue_session or session.resume is not None or session.session is not None
 
 
-def _parts(app: App, session: str, first: int | None) -> tuple[AnswerPart, ...]:
-    place = workspace_dir(checkpoint_root(app.environ), app.workspace)
-    store = CheckpointStore(place, session, limits_of(app.environ))
-    manifests, problems = store.load()
+def _parts(app: App, session: Session, first: int | None) -> tuple[AnswerPart, ...]:
+    points = rewind_points(RewindScene.of(app, session))
+    store, roots = points.store, points.roots
     since = "this session began" if first is None else f"before prompt {first}"
-    if first is not None and first not in {manifest.prompt_index for manifest in manifests}:
-        numbers = [manifest.prompt_index for manifest in manifests]
-        known = f"{numbers[0]} to {numbers[-1]} are kept" if numbers else "none has changed a file"
+    if first is not None and points.find(first) is None:
+        numbers = [manifest.prompt_index for manifest in points.all]
+        known = f"{numbers[0]} to {numbers[-1]} are kept" if numbers else "none is kept"
         raise CommandError(f"no prompt {first} of this session is known: {known}")
-    roots = Roots((app.workspace, *roots_of(app.live.now, app.workspace)))
-    steps = Restorer(store, roots).plan(manifests, first or 1)
+    steps = points.plan(first or 1)
     changed = [step for step in steps if step.kind != "unchanged"]
     shown = [_shown(app, store, roots, step) for step in changed[:MAX_FILES]]
     added = sum(part.change.added for part in shown)
@@ -78,7 +74,7 @@ def _parts(app: App, session: str, first: int | None) -> tuple[AnswerPart, ...]:
         words = [f"no file is another one than {'when' if first is None else 'it was'} {since}"]
     if len(changed) > MAX_FILES:
         words.append(f"the first {MAX_FILES} of them are shown")
-    words += _remarks(manifests, first or 1, problems)
+    words += _remarks(points.written, first or 1, points.problems)
     return (ShownText(markdown="  \n".join(words)), *shown)
 
 

@@ -67,17 +67,7 @@ class GoBack:
         )
 
     def _points(self) -> RewindPoints:
-        app, session = self._app, self._session
-        return rewind_points(
-            RewindScene(
-                session=session.id,
-                messages=session.messages,
-                workspace=app.workspace,
-                settings=app.live.now,
-                environ=app.environ,
-                masker=app.masker,
-            )
-        )
+        return rewind_points(RewindScene.of(self._app, self._session))
 
     def _plan(self, prompt: PromptRow) -> RestorePlan:
         points = self._points()
