@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from keyboard_kit import keyboard
 
 from caliban_common.errors import CalibanError
-from caliban_tui.draft.clipboard import Clipboard, dropped_image, osc52
+from caliban_tui.draft.clipboard import MAX_IMAGE_BYTES, Clipboard, copied_image, dropped_image, osc52
 from caliban_tui.draft.lines import draft_lines
 from caliban_tui.draft.outside import editor_words
 from caliban_tui.draft.ports import EditorPorts
@@ -161,6 +162,20 @@ async def test_text_is_copied_by_a_program_or_a_sequence() -> None:
     assert osc52("x") == b"\x1b]52;c;" + coded + b"\x07"
     assert osc52("x", in_tmux=True) == b"\x1bPtmux;\x1b\x1b]52;c;" + coded + b"\x07\x1b\\"
     assert osc52("x" * 200_000) is None
+
+
+def test_only_a_regular_file_that_is_no_giant_is_copied(tmp_path: Path) -> None:
+    image, pipe, giant = (tmp_path / name for name in ("a.PNG", "pipe.png", "giant.png"))
+    image.write_bytes(PNG)
+    os.mkfifo(pipe)
+    giant.touch()
+    os.truncate(giant, MAX_IMAGE_BYTES + 1)
+    copy = copied_image(str(image), tmp_path / "kept")
+    assert copy.suffix == ".png" and copy.read_bytes() == PNG
+    for refused in (pipe, giant, tmp_path, tmp_path / "none.png"):
+        with pytest.raises(CalibanError):
+            copied_image(str(refused), tmp_path / "kept")
+    assert list((tmp_path / "kept").iterdir()) == [copy]
 
 
 async def test_a_dropped_image_becomes_a_reference_and_other_text_does_not(tmp_path: Path) -> None:

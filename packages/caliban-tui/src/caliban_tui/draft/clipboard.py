@@ -13,12 +13,15 @@ from typing import Final, Protocol
 from urllib.parse import unquote, urlsplit
 
 from caliban_common.errors import CalibanError
-from caliban_common.files import ensure_private_dir, write_atomic
+from caliban_common.files import ensure_private_dir, read_regular, write_atomic
 from caliban_common.lazy import lazy_pattern
 from caliban_tui.errors import ClipboardFailed
 
 MAX_OSC52_BYTES: Final = 100_000
 """Terminals drop a longer one."""
+
+MAX_IMAGE_BYTES: Final = 100_000_000
+"""Of a file that is dropped on the terminal: no model takes a larger image."""
 
 IMAGE_SUFFIXES: Final = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".heic")
 IMAGE_TYPES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp")
@@ -154,11 +157,7 @@ def kept_image(data: bytes, suffix: str, folder: Path) -> Path:
 def copied_image(image: str, folder: Path) -> Path:
     """Copy an image of anywhere into a private folder; where it is. Raises `CalibanError`."""
     path = Path(image).expanduser()
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ClipboardFailed(f"{path.name} cannot be read: {error.strerror}") from error
-    return kept_image(data, path.suffix.lower(), folder)
+    return kept_image(read_regular(path, max_bytes=MAX_IMAGE_BYTES), path.suffix.lower(), folder)
 
 
 def dropped_image(text: str) -> str | None:
