@@ -26,7 +26,10 @@ def test_what_is_said_of_a_rule_is_kept_beside_it_and_shown_again(cli: Cli) -> N
         screen.wait("c comment")
         screen.press("c")
         screen.wait("what the rule is for:")
-        screen.type('thrown "away')
+        screen.type("\x1b[200~thrown\naway\x1b[201~")
+        screen.wait("> thrown away")
+        screen.type(f"\x1b[200~{'x' * 200}\x1b[201~")
+        screen.wait("a comment has at most 200 characters")
         screen.press("esc")
         screen.wait("c comment")
         assert "thrown" not in screen.text

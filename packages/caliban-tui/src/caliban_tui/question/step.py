@@ -25,6 +25,7 @@ MAX_PASTED: Final = 10_000
 """What is longer is no answer: it goes to the draft, which can hold it."""
 
 MAX_COMMENT_CHARS: Final = 200
+LONG_COMMENT: Final = f"a comment has at most {MAX_COMMENT_CHARS} characters"
 CALL_KEYS: Final = ("y", "Y", "n", "N")
 ALWAYS_DRAFT: Final = frozenset(["c-c", "c-d", "c-z", "c-l", "c-o", "c-t"])
 """Keys that mean the same whatever is asked: to interrupt, to leave, to suspend."""
@@ -66,14 +67,17 @@ def pasted(question: OpenQuestion, text: str, now_s: float) -> OpenQuestion | No
     words = "".join(char for char in " ".join(text.split()) if char.isprintable())
     if not question.is_armed(now_s) or not _writes(question) or len(text) > MAX_PASTED:
         return None
-    return replace(question, text=question.text.typed(words), quiet_from_s=now_s, engaged=True, hint="")
+    typed = question.text.typed(words)
+    if question.stage == "comment" and len(typed.text) > MAX_COMMENT_CHARS:
+        return replace(question, quiet_from_s=now_s, engaged=True, hint=LONG_COMMENT)
+    return replace(question, text=typed, quiet_from_s=now_s, engaged=True, hint="")
 
 
 def _writes(question: OpenQuestion) -> bool:
     asked = question.asked
     if isinstance(asked, FieldsQuestion):
         return writes(question, asked.fields[question.number])
-    return question.stage in ("words", "edit")
+    return question.stage in ("words", "edit", "comment")
 
 
 def _scrolled(top: int, key: str, scroll: ScrollRoom) -> int:
@@ -167,7 +171,7 @@ def _comment(question: OpenQuestion, key: str) -> OpenQuestion:
         return replace(question, stage="rule", comment=question.text.text.strip())
     typed = question.text.key(key)
     if typed is not None and len(typed.text) > MAX_COMMENT_CHARS:
-        return replace(question, hint=f"a comment has at most {MAX_COMMENT_CHARS} characters")
+        return replace(question, hint=LONG_COMMENT)
     return question if typed is None else replace(question, text=typed)
 
 
