@@ -52,8 +52,12 @@ def settings_list(
             return Stay(overlay)
         setting = by_name[row.value]
         title = f"{setting.name}, in {scope} ({visible(path)})"
-        done = partial(_written, write, setting.name, overlay)
-        return Stay(InputOverlay(title=title, done=done, before=overlay, text=TextField.of(setting.text)))
+        text = TextField.of(setting.text)
+        return Stay(
+            InputOverlay(
+                title=title, done=lambda text: write(setting.name, text, overlay), before=overlay, text=text
+            )
+        )
 
     def unset(overlay: PickerOverlay, row: PickerRow | None) -> OverlayStep:
         if row is None:
@@ -81,12 +85,6 @@ def next_choice(setting: SettingRow) -> str:
     """The value behind the one that counts now, the first one behind the last."""
     now = setting.choices.index(setting.now) if setting.now in setting.choices else -1
     return setting.choices[(now + 1) % len(setting.choices)]
-
-
-def _written(
-    write: Callable[[str, str, PickerOverlay], OverlayStep], name: str, overlay: PickerOverlay, text: str
-) -> OverlayStep:
-    return write(name, text, overlay)
 
 
 def _row(row: SettingRow) -> PickerRow:
