@@ -38,13 +38,13 @@ def settings_list(
 
         return Work(overlay, run)
 
-    def write(name: str, text: str, overlay: PickerOverlay) -> OverlayStep:
+    def write(name: str, overlay: PickerOverlay, text: str) -> OverlayStep:
         return changed(partial(host.write_setting, name, text, scope), overlay)
 
     def choose(overlay: PickerOverlay, row: PickerRow) -> OverlayStep:
         setting = by_name[row.value]
         if setting.choices:
-            return write(setting.name, next_choice(setting), overlay)
+            return write(setting.name, overlay, next_choice(setting))
         return edit(overlay, row)
 
     def edit(overlay: PickerOverlay, row: PickerRow | None) -> OverlayStep:
@@ -52,12 +52,8 @@ def settings_list(
             return Stay(overlay)
         setting = by_name[row.value]
         title = f"{setting.name}, in {scope} ({visible(path)})"
-        text = TextField.of(setting.text)
-        return Stay(
-            InputOverlay(
-                title=title, done=lambda text: write(setting.name, text, overlay), before=overlay, text=text
-            )
-        )
+        done = partial(write, setting.name, overlay)
+        return Stay(InputOverlay(title=title, done=done, before=overlay, text=TextField.of(setting.text)))
 
     def unset(overlay: PickerOverlay, row: PickerRow | None) -> OverlayStep:
         if row is None:
