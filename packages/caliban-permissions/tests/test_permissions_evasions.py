@@ -334,3 +334,18 @@ class TestTheNumberOfACommit:
             "git log --output=$(git rev-parse HEAD)",
         ]
         asked(project, allows("git"), lines)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ls \"$(cat <<''\nc&${x-rm f} )\"",
+        "ls \"$(cat <<'A' <<'B'\nx\nA\ny\nBecho &${x-rm f} a)\"",
+        "ls \"$(cat <<''\nfoo\nrm f )\"",
+        "ls $(cat <<'A'\nfoo\nArm f)",
+        "ls <(cat <<''\nrm f )",
+    ],
+)
+def test_a_deny_holds_behind_a_here_document_that_has_no_end(project: Any, line: str) -> None:
+    """Bash prints a substitution and reads it again, and then runs what looked like the document."""
+    asked(project, NO_RM[:1] + BASH, [line])

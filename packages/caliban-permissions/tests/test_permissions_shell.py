@@ -191,13 +191,20 @@ def test_what_is_harmless_is_not(command: str) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["$X a", "a?b", "{rm,x}", "a$X b", "$(x) a", "IFS=x a", "PATH=. a", "a \u202eb", "f() { a; }", "(a"],
+    [
+        *("$X a", "a?b", "{rm,x}", "a$X b", "$(x) a", "IFS=x a", "PATH=. a", "a \u202eb", "f() { a; }", "(a"),
+        # Bash prints a substitution and reads it again: what stood behind an end that it did not find then runs.
+        *("a <<'E'\nb", "a <<E", "a \"$(b <<''\nc&d )\"", "a $(b <<E\nc\nEd)"),
+    ],
 )
 def test_an_opaque_construct_that_may_run_anything_says_so(command: str) -> None:
-    line = parse_line(command)
-    assert any(
-        item.runs for item in (*line.opaque, *(o for simple in line.simple_commands for o in simple.opaque))
-    )
+    assert runs_anything(parse_line(command))
+
+
+def runs_anything(line: Any) -> bool:
+    """Whether anything in the line, or in a substitution of it, may run any program."""
+    doubts = (*line.opaque, *(doubt for simple in line.simple_commands for doubt in simple.opaque))
+    return any(doubt.runs or (doubt.script and runs_anything(parse_line(doubt.script))) for doubt in doubts)
 
 
 def test_unknown_text_is_a_hole_in_its_word() -> None:

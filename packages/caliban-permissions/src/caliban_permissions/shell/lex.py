@@ -74,7 +74,7 @@ class Lexer:
             else:
                 self._word()
         if self._pending or self._awaited is not None:
-            self.doubts.append(Opacity("here-document without an end"))
+            self.doubts.append(Opacity("here-document without an end", runs=True))
         return self
 
     def _operator(self) -> None:
@@ -151,7 +151,7 @@ class Lexer:
                     lines.append(line)
             self.bodies[document.token] = "\n".join(lines)
             if not closed:
-                self.doubts.append(Opacity("here-document without an end", document.delimiter))
+                self.doubts.append(Opacity("here-document without an end", document.delimiter, runs=True))
             body = self.bodies[document.token]
             if not document.quoted and any(char in body for char in "$`\\"):
                 what = "here-document with an unquoted delimiter"
