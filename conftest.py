@@ -6,6 +6,8 @@ printed with the decorator that repeats it.
 
 from __future__ import annotations
 
+import gc
+
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -16,3 +18,14 @@ settings.register_profile(
     print_blob=True,
 )
 settings.load_profile("caliban")
+
+
+def pytest_collection() -> None:
+    """Collect without looking for garbage: 6 of the 24 s of processor time that 23,000 tests take to be found."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was collected out of every later look for garbage: it was half of what unit tests cost."""
+    gc.freeze()
+    gc.enable()
