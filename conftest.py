@@ -21,7 +21,7 @@ settings.load_profile("caliban")
 
 
 def pytest_collection() -> None:
-    """Collect without looking for garbage: 6 of the 24 s of processor time that 23,000 tests take to be found."""
+    """Collect without looking for garbage: 6 of the 24 s of processor time that 23,000 tests take."""
     gc.disable()
 
 

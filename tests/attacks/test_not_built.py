@@ -1,6 +1,6 @@
 """Rows of what this version has not: a daemon, and trees of agents' own.
 
-None of it may half exist: each way to it is refused by name, and leaves nothing that somebody could be waiting for.
+None of it may half exist: each way to it is refused by name, and leaves nothing for somebody to wait for.
 """
 
 from __future__ import annotations

@@ -193,7 +193,7 @@ def test_what_is_harmless_is_not(command: str) -> None:
     "command",
     [
         *("$X a", "a?b", "{rm,x}", "a$X b", "$(x) a", "IFS=x a", "PATH=. a", "a \u202eb", "f() { a; }", "(a"),
-        # Bash prints a substitution and reads it again: what stood behind an end that it did not find then runs.
+        # Bash prints a substitution and reads it again: without an end to find, what is behind runs.
         *("a <<'E'\nb", "a <<E", "a \"$(b <<''\nc&d )\"", "a $(b <<E\nc\nEd)"),
     ],
 )
