@@ -63,6 +63,16 @@ FREE = [
     "shuf -n 3 log.txt",
     "command -v git",
     "echo a | tee /dev/null",
+    'grep -rn "def " src --include=*.py',
+    "ps aux | head",
+    "ps -ef | grep node",
+    "ps -eo pid,ppid,cmd --sort=-%mem | head",
+    "ps -p 123 -o pid=,cmd=",
+    "ss -tlnp",
+    "expr 1 + 2",
+    "numfmt --to=iec 1000",
+    "getconf PAGE_SIZE",
+    "ls | xargs -n1 echo",
 ]
 """Everyday lines in a workspace with these files."""
 
@@ -114,8 +124,27 @@ ASKED = [
     "date -s 2020-01-01",
     "date 010100002020",
     "hostname evil",
+    # an environment, in which keys may stand
+    "ps e",
+    "ps auxe",
+    "ps -E",
+    "ps -o pid,environ",
+    "ps -o environ=",
+    # what else lists processes
+    "ss -K dst 10.0.0.1",
+    "ss -D out",
+    "ss -F names",
+    "lsof +D /",
+    "lsof README.md",
+    "lsof -Dw",
+    # a name that becomes an option of its own
+    "grep -rn x src -*=y",
+    "grep -rn x src --*=y",
     # an option that runs a program
     "sort --compress-program=./p log.txt",
+    "sort --compress-program=* log.txt",
+    "sort --output=* log.txt",
+    "ls | xargs -n1 echo x && ls | xargs touch",
     "sort -S 1 --compress-prog ./p log.txt",
     "find . -exec touch x ;",
     "find . -execdir touch x +",

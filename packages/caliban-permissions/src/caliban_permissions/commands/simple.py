@@ -16,7 +16,7 @@ from caliban_permissions.commands.files import read_candidates, shared_device, w
 from caliban_permissions.commands.forms import Forms, simple_forms
 from caliban_permissions.commands.installed import planted
 from caliban_permissions.commands.unknown import names_after, only_values
-from caliban_permissions.commands.wildcards import Directories, word_names
+from caliban_permissions.commands.wildcards import Directories, names_its_option, word_names
 from caliban_permissions.commands.wrappers import WRAPPERS, program
 from caliban_permissions.names import EDITORS, READER, SHELL_COMMAND
 from caliban_permissions.paths import ANY_PATH, PathContext, PathNames, real_path, resolve
@@ -205,6 +205,7 @@ class SimpleSubject:
                 for index, name in self.expanded
                 if name.startswith("-")
                 and self.parsed.words[index].glob is not None
+                and not names_its_option(self.parsed.words[index].text)
                 and index < names_after(self.parsed.argv)
             )
         doubts += (
@@ -359,7 +360,7 @@ class SimpleSubject:
                 if path != word or "/" in word or word == ".." or self._planted(word):
                     if self._planted(path):
                         yield whole(argv, index, _OWN_HOOKS)
-                    elif "push" in argv and not self._stays_inside(path) and path[:1] in "/.~":
+                    elif "push" in argv and path.startswith(("/", ".", "~")) and not self._stays_inside(path):
                         yield whole(argv, index, WRITES + " outside the workspace")
 
     def _planted(self, directory: str) -> bool:

@@ -12,6 +12,7 @@ from caliban_permissions.shell import Word
 
 _WILD = lazy_pattern(r"(?<!\\)[*?\[]")
 _ESCAPED = lazy_pattern(r"[*?\[\]\\]")
+_OPTION_OF_VALUE = lazy_pattern(r"--[A-Za-z0-9][A-Za-z0-9_-]*=")
 _MAX_ENTRIES = 10_000
 _MAX_NAMES = 1_000
 _MAX_LISTINGS = 64
@@ -133,3 +134,8 @@ def _bracket(inside: str) -> str:
 
 def _unescaped(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text)
+
+
+def names_its_option(text: str) -> bool:
+    """Whether a word has its wildcards in the value of an option: each name is that option again."""
+    return _OPTION_OF_VALUE.match(text) is not None

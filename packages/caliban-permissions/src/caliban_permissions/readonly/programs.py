@@ -14,6 +14,7 @@ from caliban_permissions.readonly.find import find_reads
 from caliban_permissions.readonly.git import git_reads
 from caliban_permissions.readonly.languages import awk_reads, jq_reads, printf_reads, sed_reads, test_reads
 from caliban_permissions.readonly.options import KnownArguments, OptionGrammar, read_arguments
+from caliban_permissions.readonly.processes import ps_reads
 from caliban_permissions.readonly.reads import NOTHING, Reads, Tree, plain_globs
 from caliban_permissions.readonly.table import FREE, GRAMMARS, VERSIONS
 from caliban_permissions.shell import HOLE
@@ -42,6 +43,7 @@ _READERS: Mapping[str, Callable[[tuple[str, ...]], Reads | None]] = {
     "test": test_reads,
     "[": test_reads,
     "printf": printf_reads,
+    "ps": ps_reads,
 }
 
 
@@ -178,8 +180,6 @@ def _listed(reads: Reads | None, fed: Reads | None, name: str, words: tuple[str,
 
 def _xargs(words: tuple[str, ...], fed: Reads | None) -> Reads | None:
     """A program that only reads, run on the names of files that another one prints."""
-    if fed is None or not fed.listed:
-        return None
     at, null = 0, False
     while at < len(words) and words[at].startswith("-"):
         if words[at] in ("-0", "--null"):
@@ -191,7 +191,9 @@ def _xargs(words: tuple[str, ...], fed: Reads | None) -> Reads | None:
         elif re.fullmatch(r"-[nLP][0-9]+", words[at]) is None and words[at] not in ("-r", "-t"):
             return None
         at += 1
-    if null != fed.null:
+    if words[at : at + 1] == ("echo",):
+        return NOTHING  # it prints what it is fed, whatever that is
+    if fed is None or not fed.listed or null != fed.null:
         return None
     return _on_fed(words[at:], fed, tuple(replace(tree, split=not null, links=True) for tree in fed.listed))
 

@@ -14,7 +14,7 @@ from caliban_permissions.readonly.options import OptionGrammar
 
 FREE = frozenset(
     "echo true false : basename dirname seq sleep nproc whoami id uname arch groups tty uptime free "
-    "cal which "
+    "cal which expr locale getconf tput "
     "type whereis lscpu yes break continue exit return".split()
 )
 """Programs that do nothing but print, whatever they are given."""
@@ -104,6 +104,15 @@ GRAMMARS: Mapping[str, OptionGrammar] = {
     **dict.fromkeys("md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum".split(), _SUMS),
     "shasum": OptionGrammar("bt", "a", "binary text", "algorithm"),
     "md5": OptionGrammar("qr"),
+    "ss": OptionGrammar(
+        "tulnpaxwiemosH046",
+        "",
+        "tcp udp unix listening numeric processes all summary no-header",
+        operands="text",
+    ),
+    "numfmt": OptionGrammar(
+        "z", "d", "grouping", "from to format padding round suffix field", operands="text"
+    ),
     "base64": OptionGrammar("d", "w", "decode", "wrap", most=1),
     "base32": OptionGrammar("d", "w", "decode", "wrap", most=1),
     "ls": OptionGrammar(
