@@ -159,7 +159,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.faces.headless": "schemas and recordings are loaded where a flag asks for them",
     "caliban.compose.app": "what holds tools back, where there are any to be held back",
     "caliban.compose.parts": "what a model takes of images, where there are any",
-    "caliban.commands.doctor.checks": "styles are looked at where one was chosen",
+    "caliban.commands.doctor.extensions": "styles are looked at where one was chosen",
     "caliban.compose.servers.handler": "how questions are answered, with the first of them",
     "caliban_mcp.fleet": "the tools that wait and read, where a server is slow or has something to be read",
     "caliban_mcp.tool": "how results are read, with the first of them",
