@@ -152,7 +152,7 @@ async def log_in(config: ServerConfig, inputs: ServerInputs, agent: LoginAgent, 
     if not isinstance(target, HttpTarget):
         raise ConfigError(f"nobody logs in to the MCP server {config.name}")
     settled = connector.login_settings(config)
-    authorization = login_of(config, target.url, settled, inputs.host.masker.add, agent, port)
+    authorization = login_of(config, target.url, settled, inputs.host, agent, port)
     status, challenge = await authorization.probe(target.headers)
     if status not in (401, 403) and not await authorization.is_described(challenge):
         raise LoginFailed(
