@@ -102,14 +102,16 @@ def login_state(config: ServerConfig, url: str) -> str:
         return f"its login does not reach far enough ({scopes}): caliban mcp login {config.name}"
     if kept.credential.tokens is None:
         return f"its login is over: caliban mcp login {config.name}"
-    return f"logged in with {kept.credential.issuer}{_until(kept)}"
+    is_repeated = not login_options(config, config.oauth_config).needs_person
+    return f"logged in with {kept.credential.issuer}{_until(kept, is_repeated)}"
 
 
-def _until(kept: KeptLogin) -> str:
+def _until(kept: KeptLogin, is_repeated: bool) -> str:
     tokens = kept.credential.tokens
     if tokens is None or tokens.expires_at is None:
         return ""
+    goes_on = is_repeated or bool(tokens.refresh) or kept.in_keyring
     if tokens.expires_at > time.time():
         until = time.strftime("%Y-%m-%d %H:%M", time.localtime(tokens.expires_at))
-        return f", until {until}" + (", then renewed" if tokens.refresh or kept.in_keyring else "")
-    return ", to be renewed" if tokens.refresh or kept.in_keyring else ", which is over"
+        return f", until {until}" + (", then renewed" if goes_on else "")
+    return ", to be renewed" if goes_on else ", which is over"
