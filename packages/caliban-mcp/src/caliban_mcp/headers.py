@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from caliban_mcp.errors import ServerMisconfigured
-from caliban_mcp.helper import printed
+from caliban_mcp.printout import printed
 from caliban_process import Runner
 
 MAX_HEADERS: Final = 64

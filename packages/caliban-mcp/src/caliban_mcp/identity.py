@@ -14,7 +14,7 @@ from caliban_common.errors import CalibanError
 from caliban_common.files import BINARY, NONBLOCK, failed, read_opened
 from caliban_mcp.config import ServerConfig
 from caliban_mcp.errors import ServerMisconfigured
-from caliban_mcp.helper import printed
+from caliban_mcp.printout import printed
 from caliban_mcp_client.errors import LoginFailed
 from caliban_process import Runner
 

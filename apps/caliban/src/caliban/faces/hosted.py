@@ -10,7 +10,7 @@ from caliban_common.text import one_line
 from caliban_headless.hostline import HostLine
 
 if TYPE_CHECKING:
-    from caliban.faces.manifests import Manifest
+    from caliban.faces.manifests import ServerManifest
 
 NO_ANSWER: Final = "the host's answer holds no mcp_response"
 
@@ -25,7 +25,7 @@ class HostedServer:
         self._known: dict[str, Mapping[str, Any]] = {}
         self._is_begun = False
 
-    def park(self, manifest: Manifest) -> bool:
+    def park(self, manifest: ServerManifest) -> bool:
         """Keep what it will say first, unless it was asked already: false then."""
         if self._is_begun:
             return False

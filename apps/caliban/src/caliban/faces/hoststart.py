@@ -13,7 +13,7 @@ from caliban.compose.app import App
 from caliban.errors import CommandRefused
 from caliban.faces.hosted import HostedServers
 from caliban.faces.hostservers import HostServers
-from caliban.faces.manifests import Manifest, Parking, read_manifest
+from caliban.faces.manifests import Parking, ServerManifest, read_manifest
 from caliban_common.text import one_line
 
 NAMES: Final = "sdkMcpServers"
@@ -60,7 +60,7 @@ class HostStart:
 
     def _park(self, name: str, said: object) -> Parking:
         manifest = read_manifest(said)
-        if not isinstance(manifest, Manifest):
+        if not isinstance(manifest, ServerManifest):
             return manifest
         return "parked" if self._hosted(name).park(manifest) else "already_connected"
 

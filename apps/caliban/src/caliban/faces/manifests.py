@@ -17,14 +17,14 @@ Parking: TypeAlias = Literal[
 version that is not spoken here, it is no manifest, or there is no such server in this run."""
 
 
-class Manifest(Struct, frozen=True, kw_only=True):
+class ServerManifest(Struct, frozen=True, kw_only=True):
     """The results of `initialize` and, where the host gives it, of the first `tools/list`."""
 
     initialize: Mapping[str, Any]
     tools: Mapping[str, Any] | None = None
 
 
-def read_manifest(value: object) -> Manifest | Literal["malformed", "protocol_version_mismatch"]:
+def read_manifest(value: object) -> ServerManifest | Literal["malformed", "protocol_version_mismatch"]:
     """A manifest, or what is wrong with it. Of the tools their names alone are looked at here."""
     if not isinstance(value, Mapping):
         return "malformed"
@@ -42,7 +42,7 @@ def read_manifest(value: object) -> Manifest | Literal["malformed", "protocol_ve
         return "malformed"
     if version not in LEGACY:
         return "protocol_version_mismatch"
-    return Manifest(initialize=begun, tools=listed)
+    return ServerManifest(initialize=begun, tools=listed)
 
 
 def _is_list(listed: object) -> bool:

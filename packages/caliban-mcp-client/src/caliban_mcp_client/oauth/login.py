@@ -8,6 +8,7 @@ from caliban_mcp_client.oauth.callback import Callback, listening
 from caliban_mcp_client.oauth.challenge import Challenge
 from caliban_mcp_client.oauth.discovery import find_auth_server, find_resource
 from caliban_mcp_client.oauth.endpoint import canonical
+from caliban_mcp_client.oauth.identity import by_identity
 from caliban_mcp_client.oauth.itself import by_client
 from caliban_mcp_client.oauth.pkce import Proof, new_proof
 from caliban_mcp_client.oauth.registration import client_for
@@ -32,8 +33,6 @@ async def log_in(work: LoginWork, challenge: Challenge) -> ServerLogin:
             work, resource, server, choose_scopes(challenge, resource, server, options, before)
         )
     if options.grant == "enterprise_managed":
-        from caliban_mcp_client.oauth.identity import by_identity
-
         return await by_identity(
             work, resource, server, choose_scopes(challenge, resource, server, options, before)
         )
