@@ -45,7 +45,8 @@ def login_of(world: IdentityWorld, token: str | None = None, options: LoginOptio
 
 
 async def test_an_id_token_becomes_a_token_of_the_server_and_again_once_that_is_over() -> None:
-    with world_of(replace(RULES, challenge_scopes=("read", "write"))) as world:
+    rules = replace(RULES, challenge_scopes=("read", "write"), server_scopes=("read", "offline_access"))
+    with world_of(rules) as world:
         world.identity = IdentityRules(scope="read")
         login = login_of(world)
         options = ServerOptions(extensions=("io.modelcontextprotocol/enterprise-managed-authorization",))

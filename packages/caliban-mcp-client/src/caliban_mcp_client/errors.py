@@ -92,8 +92,10 @@ class CallError(McpError):
 class CallRefused(CallError):
     """The server answered with an error of its own: `code` and `data` as it sent them."""
 
-    def __init__(self, method: str, code: int, words: str, data: Any = None) -> None:
-        super().__init__(f"{method}: {words} ({code})")
+    def __init__(
+        self, method: str, code: int, words: str, data: Any = None, *, hint: str | None = None
+    ) -> None:
+        super().__init__(f"{method}: {words} ({code})", hint=hint)
         self.code = code
         self.words = words
         self.data = data

@@ -62,7 +62,8 @@ def choose_scopes(
         if challenge.wants_scope:
             scopes = (*before.requested, *scopes)
         scopes = (*scopes, *before.wanted)
-    if options.scopes is None and scopes and OFFLINE in server.scopes:
+    # Without a person there is no refresh token to be had: who gave the first token is asked again.
+    if options.scopes is None and options.needs_person and scopes and OFFLINE in server.scopes:
         scopes = (*scopes, OFFLINE)
     return tuple(dict.fromkeys(scopes))
 
