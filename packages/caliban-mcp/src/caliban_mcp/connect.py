@@ -170,6 +170,7 @@ class Connector(Struct, frozen=True, kw_only=True):
             from caliban_mcp.identity import check_identity
 
             check_identity(config, filled)
+            self.learn(self.value_of(str(filled.get("idp_id_token_env") or "")) or "")
         needs_browser = filled.get("grant", "authorization_code") == "authorization_code"
         is_lacking = not filled.get("token_url") or (needs_browser and not filled.get("auth_url"))
         if config.oauth == "manual" and is_lacking:
