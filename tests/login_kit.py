@@ -6,20 +6,24 @@ import subprocess
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from hang_guard import HANG_S
 
 from caliban_mcp_client.testing.oauth import OAuthRules, OAuthWorld
 from caliban_provider.testing.loopback import Exchange, LoopbackServer, Request, Send
 
+World = TypeVar("World", bound=OAuthWorld)
+
 
 @contextmanager
 def served(
-    rules: OAuthRules | None = None, change: Callable[[OAuthWorld], OAuthRules] | None = None
-) -> Iterator[OAuthWorld]:
+    rules: OAuthRules | None = None,
+    change: Callable[[Any], OAuthRules] | None = None,
+    make: Callable[[str, OAuthRules | None], World] = OAuthWorld,  # type: ignore[assignment]
+) -> Iterator[World]:
     """A world at a real address; `change` makes its rules once the address is known."""
-    world: OAuthWorld | None = None
+    world: World | None = None
 
     def reply(request: Request) -> Exchange:
         assert world is not None
@@ -27,7 +31,7 @@ def served(
         return Exchange(status=status, headers=headers, steps=(Send(body),))
 
     with LoopbackServer(reply) as server:
-        world = OAuthWorld(server.url, rules)
+        world = make(server.url, rules)
         if change is not None:
             world.rules = change(world)
         yield world

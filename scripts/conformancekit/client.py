@@ -26,7 +26,14 @@ from caliban_mcp_client import (
     ServerOptions,
 )
 from caliban_mcp_client.handler import Elicitation
-from caliban_mcp_client.oauth import LoginOptions, LoginParts, MemoryTokens, OAuthAuthorization
+from caliban_mcp_client.oauth import (
+    IdentityProvider,
+    LoginOptions,
+    LoginParts,
+    MemoryTokens,
+    OAuthAuthorization,
+)
+from caliban_mcp_client.oauth.values import Grant
 from caliban_provider.http import HttpClient
 
 DOCUMENT = "https://conformance-test.local/client-metadata.json"
@@ -66,18 +73,34 @@ def authorization(url: str, scenario: str, context: Mapping[str, Any]) -> OAuthA
     """Who logs in, with what the scenario gives, where it is about logins."""
     if not scenario.startswith("auth/"):
         return None
+    grant: Grant = "authorization_code"
+    if scenario.startswith("auth/client-credentials"):
+        grant = "client_credentials"
+    elif scenario == "auth/enterprise-managed-authorization":
+        grant = "enterprise_managed"
     options = LoginOptions(
-        grant="client_credentials"
-        if scenario.startswith("auth/client-credentials")
-        else "authorization_code",
+        grant=grant,
+        identity=IdentityProvider(
+            issuer=context.get("idp_issuer", ""),
+            token_url=context.get("idp_token_endpoint", ""),
+            client_id=context.get("idp_client_id", ""),
+        ),
         private_key=context.get("private_key_pem", ""),
         client_id=context.get("client_id", ""),
         client_secret=context.get("client_secret", ""),
         client_metadata_url=DOCUMENT,
         timeout_s=30.0,
     )
+
+    async def id_token() -> str:
+        return str(context["idp_id_token"])
+
     parts = LoginParts(
-        store=MemoryTokens(), open_door=lambda reach: HttpClient(), learn=lambda secret: None, agent=Browser()
+        store=MemoryTokens(),
+        open_door=lambda reach: HttpClient(),
+        learn=lambda secret: None,
+        agent=Browser(),
+        id_token=id_token,
     )
     return OAuthAuthorization("conformance", url, options, parts)
 

@@ -1,7 +1,7 @@
 """The official SDK's server with its own authorisation server, for `test_servers_mcp_login.py`.
 
 Run by the Python that `scripts/servers mcp-python` installs: `mcp_auth_server.py PORT EXPIRES_S`. Who opens
-its login agrees at once.
+its login agrees at once. The client `mine` may bring the word `jag` of an identity provider instead.
 """
 
 import secrets
@@ -17,7 +17,7 @@ from mcp.server.auth.provider import (
 )
 from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions
 from mcp.server.mcpserver import MCPServer
-from mcp.shared.auth import OAuthToken
+from mcp.shared.auth import JWT_BEARER_GRANT_TYPE, OAuthClientInformationFull, OAuthToken
 
 PORT, EXPIRES_S = int(sys.argv[1]), int(sys.argv[2])
 BASE = f"http://127.0.0.1:{PORT}"
@@ -25,7 +25,15 @@ BASE = f"http://127.0.0.1:{PORT}"
 
 class Provider:
     def __init__(self):
-        self.clients, self.codes, self.access, self.refresh = {}, {}, {}, {}
+        mine = OAuthClientInformationFull(
+            client_id="mine",
+            client_secret="hush-hush-hush-1",
+            redirect_uris=[f"{BASE}/nowhere"],
+            grant_types=[JWT_BEARER_GRANT_TYPE],
+            token_endpoint_auth_method="client_secret_basic",
+            scope="tools",
+        )
+        self.clients, self.codes, self.access, self.refresh = {"mine": mine}, {}, {}, {}
         self.spent = set()
 
     async def get_client(self, client_id):
@@ -54,6 +62,12 @@ class Provider:
     async def exchange_authorization_code(self, client, authorization_code):
         del self.codes[authorization_code.code]
         return self.give(client, authorization_code.scopes, authorization_code.resource)
+
+    async def exchange_identity_assertion(self, client, params):
+        if (params.assertion, params.resource) != ("jag", f"{BASE}/mcp"):
+            raise TokenError("invalid_grant")
+        print("exchanged", flush=True)
+        return self.give(client, params.scopes or [], params.resource)
 
     async def load_refresh_token(self, client, refresh_token):
         if refresh_token in self.spent:
@@ -97,6 +111,7 @@ server = MCPServer(
         issuer_url=BASE,
         resource_server_url=f"{BASE}/mcp",
         required_scopes=["tools"],
+        identity_assertion_enabled=True,
         validate_token_resource=True,
         client_registration_options=ClientRegistrationOptions(
             enabled=True, valid_scopes=["tools"], default_scopes=["tools"]

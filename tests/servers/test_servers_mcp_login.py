@@ -8,12 +8,15 @@ import subprocess
 import time
 import urllib.request
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 from hang_guard import HANG_S, wait_until
+from login_kit import served
 from server_kit import FOLDER
 
+from caliban_mcp_client.testing.identity import IDP_CLIENT, IDP_SECRET, IdentityRules, IdentityWorld
 from caliban_provider_anthropic.testing import wire
 
 pytestmark = pytest.mark.servers
@@ -93,3 +96,27 @@ def test_a_login_to_the_server_of_the_official_sdk_is_made_used_and_renewed(cli,
         "keys"
     ].values()
     assert json.loads(text)["credential"]["resource"] == server.url
+
+
+def test_the_server_of_the_official_sdk_takes_the_word_of_an_identity_provider(cli, server):
+    rules = IdentityRules(given={"access_token": "jag"})
+    with served(make=partial(IdentityWorld, identity=rules)) as world:
+        cli.configure(
+            f'mcp_wait = 60\n[mcp_servers.far]\nurl = "{server.url}"\n[mcp_servers.far.oauth_config]\n'
+            'grant = "enterprise_managed"\nclient_id = "mine"\nclient_secret = "${OURS}"\n'
+            f'idp_issuer = "{world.idp}"\nidp_client_id = "{IDP_CLIENT}"\nidp_client_secret = "${{THEIRS}}"\n'
+            'idp_id_token_env = "COMPANY_ID"\n'
+        )
+        cli.script(
+            wire.exchange(wire.tool_use("mcp__far__double", {"number": 4}, id="c1")),
+            wire.exchange(wire.text("Done.")),
+        )
+        ours = {"OURS": "hush-hush-hush-1", "THEIRS": IDP_SECRET, "COMPANY_ID": world.signed_in()}
+        done = cli.run(*RUN, env=ours)
+        (result,) = done.of("tool_result")
+        assert result["content"][0]["text"] == "8", done.err
+    # Its tokens last a second: the provider is asked again, and nothing is renewed by itself.
+    assert server.count("exchanged") == len(world.exchanges) >= 1 and server.count("renewed") == 0
+    assert {(one["resource"], one["audience"].rstrip("/")) for one in world.exchanges} == {
+        (server.url, server.url.removesuffix("/mcp"))
+    }

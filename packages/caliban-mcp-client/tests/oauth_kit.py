@@ -98,7 +98,9 @@ class Login:
         *,
         store: TokenStore | None = None,
         url: str = "",
+        id_token: str = "",
     ) -> None:
+        self.id_token = id_token
         self.store = MemoryTokens() if store is None else store
         self.learned: set[str] = set()
         self.reaches: list[Reach] = []
@@ -110,9 +112,13 @@ class Login:
             agent=agent,
             advice="do it",
             clock=lambda: self.now,
+            id_token=self._id_token if id_token else None,
         )
         options = replace(options or LoginOptions(), timeout_s=20.0)
         self.authorization = OAuthAuthorization(NAME, url or world.url, options, parts)
+
+    async def _id_token(self) -> str:
+        return self.id_token
 
     def _door(self, reach: Reach) -> HttpClient:
         self.reaches.append(reach)

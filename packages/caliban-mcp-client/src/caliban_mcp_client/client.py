@@ -166,7 +166,7 @@ class McpClient:
             result = await self._whole("tools/call", params, ask)
         except CallRefused as error:
             if not await self._tools.may_go_on(error, self._questions):
-                raise
+                raise self._tools.advised(error, is_modern=link.is_modern) from error
             result = await self._whole("tools/call", params, ask)
         return self._tools.checked(name, decode.call_result(result))
 

@@ -40,6 +40,8 @@ def declared(options: ServerOptions) -> dict[str, Any]:
         capabilities["roots"] = {}
     if options.sampling:
         capabilities["sampling"] = {}
+    if options.extensions:
+        capabilities["extensions"] = {name: {} for name in options.extensions}
     return capabilities
 
 

@@ -50,11 +50,21 @@ class LoginNeeded(ConnectError):
 
 
 LoginStep: TypeAlias = Literal[
-    "address", "metadata", "pkce", "issuer", "client", "callback", "denied", "token", "unreachable", "store"
+    "address",
+    "metadata",
+    "pkce",
+    "issuer",
+    "client",
+    "callback",
+    "denied",
+    "identity",
+    "token",
+    "unreachable",
+    "store",
 ]
 """What stood in the way: an address that is not asked, what the servers say of themselves, no PKCE, an issuer
-that is another one, no client, the way back from the browser, the word of the authorisation server, its
-token, no answer, or the place where logins are kept."""
+that is another one, no client, the way back from the browser, the word of the authorisation server, who the
+person is to their identity provider, a token, no answer, or the place where logins are kept."""
 
 
 class LoginFailed(ConnectError):
@@ -82,8 +92,10 @@ class CallError(McpError):
 class CallRefused(CallError):
     """The server answered with an error of its own: `code` and `data` as it sent them."""
 
-    def __init__(self, method: str, code: int, words: str, data: Any = None) -> None:
-        super().__init__(f"{method}: {words} ({code})")
+    def __init__(
+        self, method: str, code: int, words: str, data: Any = None, *, hint: str | None = None
+    ) -> None:
+        super().__init__(f"{method}: {words} ({code})", hint=hint)
         self.code = code
         self.words = words
         self.data = data

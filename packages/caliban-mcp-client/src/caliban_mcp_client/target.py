@@ -68,6 +68,7 @@ class ServerOptions(Struct, frozen=True, kw_only=True):
     What is offered to the server: `elicitation` in these forms, `roots` and `sampling` only where they are
     said. `log_level` asks a server for its log from that level on. `trusts_hints`: a person vouches for the
     server, so that calls of tools that say they are idempotent are repeated where a connection was lost.
+    `extensions` are those of the protocol that we speak with it, by their identifiers.
     """
 
     protocol: ProtocolChoice = "auto"
@@ -84,6 +85,7 @@ class ServerOptions(Struct, frozen=True, kw_only=True):
     elicitation: tuple[Literal["form", "url"], ...] = ("form", "url")
     roots: bool = False
     sampling: bool = False
+    extensions: tuple[str, ...] = ()
     log_level: str | None = None
     trusts_hints: bool = False
     client_name: str = "caliban"

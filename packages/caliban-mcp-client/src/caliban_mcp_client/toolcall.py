@@ -17,6 +17,8 @@ from caliban_mcp_client.values import CallResult, McpTool
 
 HEADER_MISMATCH: Final = -32020
 URL_NEEDED: Final = -32042
+INVALID_REQUEST: Final = -32600
+INTERNAL_ERROR: Final = -32603
 _MOST_URLS: Final = 8
 
 
@@ -76,6 +78,20 @@ class ToolCalls:
             if not isinstance(answer, Mapping) or answer.get("action") != "accept":
                 return False
         return True
+
+    def advised(self, error: CallRefused, *, is_modern: bool) -> CallRefused:
+        """The refusal, with the setting that may help a tool which was written for the other era.
+
+        Who speaks both may have tools that ask in the way of one, and cannot be called in the other.
+        """
+        hint = None
+        if is_modern and error.code == INVALID_REQUEST and "back-channel" in error.words.lower():
+            hint = "this tool asks in the older way: set its server's protocol to legacy"
+        elif not is_modern and error.code == INTERNAL_ERROR and self._options.protocol == "legacy":
+            hint = "if this tool asks for something in the newer way, set its server's protocol to auto"
+        if hint is None:
+            return error
+        return CallRefused("tools/call", error.code, error.words, error.data, hint=hint)
 
     def checked(self, name: str, result: CallResult) -> CallResult:
         """The result, and in which way its structured value does not fit the schema of its tool."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -73,6 +74,11 @@ class ListCache:
                 write_atomic(self._path(key), data, mode=OWNERS_ONLY, durable=False)
         except (CalibanError, TypeError, ValueError, RecursionError):
             return
+
+    def forget(self, key: str) -> None:
+        """Keep nothing of a server: who asks it is somebody else now, and may have other tools."""
+        with suppress(OSError, ValueError):
+            self._path(key).unlink(missing_ok=True)
 
     def silent(self, key: str) -> None:
         """Note that a server did not answer in time, unless its list is known."""

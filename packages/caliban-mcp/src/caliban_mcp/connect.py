@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from caliban_process import Runner
 
 CLIENT: Final = "caliban"
+ENTERPRISE: Final = "enterprise_managed"
+"""The grant of logins that an identity provider manages."""
+EXTENSION: Final = "io.modelcontextprotocol/enterprise-managed-authorization"
 
 
 class Connector(Struct, frozen=True, kw_only=True):
@@ -111,6 +114,7 @@ class Connector(Struct, frozen=True, kw_only=True):
             start_timeout_s=config.start_timeout_s or self.start_timeout_s,
             call_timeout_s=config.tool_timeout_s or self.tool_timeout_s,
             roots=config.roots,
+            extensions=(EXTENSION,) if config.oauth_config.get("grant") == ENTERPRISE else (),
             trusts_hints=config.is_from_person,
             client_name=CLIENT,
             client_version=self.version,
@@ -127,7 +131,7 @@ class Connector(Struct, frozen=True, kw_only=True):
             "identity": config.identity,
             "version": self.version,
             "protocol": config.protocol,
-            "offered": [options.elicitation, options.roots, options.sampling],
+            "offered": [options.elicitation, options.roots, options.sampling, *options.extensions],
         }
         match target:
             case StdioTarget(command=command, args=args, env=env, cwd=cwd):
@@ -147,7 +151,7 @@ class Connector(Struct, frozen=True, kw_only=True):
         if config.headers_helper is not None:
             from caliban_mcp.headers import HelperAuthorization
 
-            return HelperAuthorization(config.headers_helper, self.runner, self.environ, {})
+            return HelperAuthorization(config.headers_helper, self.runner, self.environ, self.learn)
         if self.login is None or not config.may_log_in:
             return None
         return self.login(config, self._fill(config.url, "url"), self.login_settings(config))
@@ -158,11 +162,17 @@ class Connector(Struct, frozen=True, kw_only=True):
             name: self._fill(value, f"oauth_config.{name}") if isinstance(value, str) else value
             for name, value in config.oauth_config.items()
         }
-        for secret in (filled.get("client_secret"), filled.get("private_key")):
+        for name in ("client_secret", "private_key", "idp_client_secret"):
+            secret = filled.get(name)
             if isinstance(secret, str):
                 self.learn(secret)
-        is_for_itself = filled.get("grant") == "client_credentials"
-        is_lacking = not filled.get("token_url") or not (filled.get("auth_url") or is_for_itself)
+        if filled.get("grant") == ENTERPRISE or any(name.startswith("idp_") for name in filled):
+            from caliban_mcp.identity import check_identity
+
+            check_identity(config, filled)
+            self.learn(self.value_of(str(filled.get("idp_id_token_env") or "")) or "")
+        needs_browser = filled.get("grant", "authorization_code") == "authorization_code"
+        is_lacking = not filled.get("token_url") or (needs_browser and not filled.get("auth_url"))
         if config.oauth == "manual" and is_lacking:
             raise ServerMisconfigured("oauth is manual, and its oauth_config lacks auth_url or token_url")
         return filled

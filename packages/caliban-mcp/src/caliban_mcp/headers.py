@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
-from caliban_common.errors import CalibanError
 from caliban_mcp.errors import ServerMisconfigured
-from caliban_process import Command, OutputLimit, Runner
-from caliban_process.environ import program_environment
+from caliban_mcp.printout import printed
+from caliban_process import Runner
 
-TIMEOUT_S: Final = 10.0
-MAX_BYTES: Final = 64 << 10
 MAX_HEADERS: Final = 64
 
 
@@ -24,49 +20,28 @@ class HelperAuthorization:
     """
 
     def __init__(
-        self, line: str, runner: Runner, environ: Mapping[str, str], fixed: Mapping[str, str]
+        self, line: str, runner: Runner, environ: Mapping[str, str], learn: Callable[[str], None]
     ) -> None:
         self._line = line
         self._runner = runner
         self._environ = environ
-        self._fixed = fixed
+        self._learn = learn
         self._made: Mapping[str, str] | None = None
-        self.secrets: tuple[str, ...] = ()
 
     async def headers(self) -> Mapping[str, str]:
         """The headers; see `Authorization`. Raises `ServerMisconfigured`."""
         if self._made is None:
-            self._made = await self._run()
-        return {**self._fixed, **self._made}
+            text = await printed(self._line, "headers_helper", self._runner, self._environ)
+            self._made = _decoded(text)
+            for value in self._made.values():
+                self._learn(value.removeprefix("Bearer ").strip())
+        return self._made
 
     async def challenged(self, status: int, www_authenticate: str) -> bool:
         """Try once with what the program prints now, if that is something else."""
         del www_authenticate
         before, self._made = self._made, None
-        return status in (401, 403) and await self.headers() != {**self._fixed, **(before or {})}
-
-    async def _run(self) -> Mapping[str, str]:
-        try:
-            words = shlex.split(self._line)
-        except ValueError as error:
-            raise ServerMisconfigured(f"headers_helper is no command line: {error}") from error
-        if not words:
-            raise ServerMisconfigured("headers_helper is empty")
-        command = Command(
-            argv=tuple(words),
-            env=program_environment(self._environ, {}),
-            timeout_s=TIMEOUT_S,
-            output=OutputLimit(head_bytes=MAX_BYTES, tail_bytes=0, refuse=True),
-        )
-        try:
-            done = await self._runner.run(command)
-        except CalibanError as error:
-            raise ServerMisconfigured(f"headers_helper: {error.message}") from error
-        if done.timed_out:
-            raise ServerMisconfigured(f"headers_helper has not ended within {TIMEOUT_S:g} s")
-        if done.exit_code != 0:
-            raise ServerMisconfigured(f"headers_helper has ended with exit code {done.exit_code}")
-        return _decoded(done.stdout.text())
+        return status in (401, 403) and await self.headers() != (before or {})
 
 
 def _decoded(text: str) -> Mapping[str, str]:

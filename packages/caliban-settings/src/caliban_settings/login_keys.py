@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from caliban_settings.key import COUNT, FLAG, TEXT, TEXTS, Form, Key
+from caliban_settings.key import COUNT, FLAG, PERSON, TEXT, TEXTS, Form, Key
 
 
 def _key(name: str, doc: str, form: Form = TEXT, *aliases: str) -> Key:
@@ -19,10 +19,25 @@ def _key(name: str, doc: str, form: Form = TEXT, *aliases: str) -> Key:
     )
 
 
+def _identity(name: str, doc: str, form: Form = TEXT) -> Key:
+    """No repository says to whom an ID token goes, and where it is."""
+    return Key(
+        path=f"mcp_servers.*.oauth_config.idp_{name}",
+        form=form,
+        scopes=PERSON,
+        guard="server",
+        restart=True,
+        doc=doc,
+    )
+
+
+_IDP_AUTH: Final[Mapping[str, Any]] = {"enum": ["none", "client_secret_basic", "client_secret_post"]}
 _AUTH: Final[Mapping[str, Any]] = {
     "enum": ["none", "client_secret_basic", "client_secret_post", "private_key_jwt"]
 }
-_GRANT: Final[Mapping[str, Any]] = {"enum": ["authorization_code", "client_credentials"]}
+_GRANT: Final[Mapping[str, Any]] = {
+    "enum": ["authorization_code", "client_credentials", "enterprise_managed"]
+}
 
 _WORDS: Final[Mapping[str, Any]] = {"anyOf": [TEXT, TEXTS]}
 
@@ -45,7 +60,11 @@ LOGIN_KEYS: Final[tuple[Key, ...]] = (
         "How the client says at the token endpoint who it is (default: what the server knows).",
         _AUTH,
     ),
-    _key("grant", "Who logs in: a person in the browser, or the client for itself.", _GRANT),
+    _key(
+        "grant",
+        "Who logs in: a person in the browser, the client for itself, or a company's identity provider.",
+        _GRANT,
+    ),
     _key("private_key", "The key that a client signs with instead of a secret: PEM, by a variable."),
     _key("auth_url", "Where the browser logs in (manual)."),
     _key("token_url", "Where tokens are given (manual)."),
@@ -70,4 +89,12 @@ LOGIN_KEYS: Final[tuple[Key, ...]] = (
         "redirectUri",
     ),
     _key("allow_missing_pkce", "Log in although the server does not say that it knows PKCE.", FLAG),
+    _identity("issuer", "The identity provider that you are signed in to (enterprise_managed)."),
+    _identity("token_url", "Its token endpoint, instead of the one that it says itself."),
+    _identity("client_id", "The client that it knows us as, and that its ID tokens are for."),
+    _identity("client_secret", "Its secret there; write a variable such as ${NAME}."),
+    _identity("token_auth", "How that client says who it is (default: what the provider knows).", _IDP_AUTH),
+    _identity("id_token_file", "The file with your ID token, which only you may read."),
+    _identity("id_token_env", "The variable with your ID token."),
+    _identity("id_token_helper", "A command line, run without a shell, that prints your ID token."),
 )

@@ -23,7 +23,16 @@ _LINE: Final = r"""(?m)^(\s*["']?([\w.-]+)["']?\s*=\s*)(?:"[^"\n]*"|'[^'\n]*')""
 _REFERENCE: Final = r"(?i:bearer |basic |token )?\$\{[A-Za-z_][A-Za-z0-9_]*(:-)?\}"
 """A value that only names a variable: which one is what a person has to see of it."""
 
-_NO_SECRET: Final = ("api_key_env", "api_key_helper", "http_hook_allowed_env_vars")
+_NO_SECRET: Final = (
+    "api_key_env",
+    "api_key_helper",
+    "http_hook_allowed_env_vars",
+    "idp_id_token_env",
+    "idp_id_token_file",
+    "idp_id_token_helper",
+    "idp_token_auth",
+    "idp_token_url",
+)
 """Members whose names sound like secrets, and that name a variable or a program."""
 
 

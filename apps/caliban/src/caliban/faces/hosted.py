@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from caliban.errors import CommandRefused
 from caliban_common.text import one_line
 from caliban_headless.hostline import HostLine
+
+if TYPE_CHECKING:
+    from caliban.faces.manifests import ServerManifest
 
 NO_ANSWER: Final = "the host's answer holds no mcp_response"
 
@@ -19,9 +22,33 @@ class HostedServer:
         self._line = line
         self._name = name
         self._take: Callable[[Mapping[str, Any]], None] | None = None
+        self._known: dict[str, Mapping[str, Any]] = {}
+        self._is_begun = False
+
+    def park(self, manifest: ServerManifest) -> bool:
+        """Keep what it will say first, unless it was asked already: false then."""
+        if self._is_begun:
+            return False
+        self._known = {"initialize": manifest.initialize}
+        if manifest.tools is not None:
+            self._known["tools/list"] = manifest.tools
+        return True
+
+    def forget(self) -> None:
+        """Ask it all that was kept."""
+        self._known = {}
 
     async def send(self, message: Mapping[str, Any]) -> object:
-        """See `HostPipe`. Raises `HostRefused` and `CommandRefused`."""
+        """See `HostPipe`. Raises `HostRefused` and `CommandRefused`.
+
+        What a manifest says is taken once: whoever begins anew with the server asks it.
+        """
+        method = message.get("method")
+        if method == "initialize":
+            self._is_begun = True
+        known = self._known.pop(method, None) if isinstance(method, str) else None
+        if known is not None and "cursor" not in message.get("params", {}):
+            return {"jsonrpc": "2.0", "id": message["id"], "result": known}
         body = {"subtype": "mcp_message", "server_name": self._name, "message": dict(message)}
         answer = await self._line.ask(body)
         if "mcp_response" not in answer:

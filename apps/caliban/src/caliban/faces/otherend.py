@@ -105,18 +105,29 @@ class OtherEnd:
         """What it may do with MCP servers: loaded with the first request."""
         made: list[HostServers] = []
 
+        def servers() -> HostServers:
+            from caliban.faces.hostservers import HostServers
+
+            if not made:
+                made.append(HostServers(self.app, self.servers))
+            return made[0]
+
         def serving(name: str) -> Serve:
             async def serve(body: Mapping[str, Any]) -> Mapping[str, Any]:
-                from caliban.faces.hostservers import HostServers
-
-                if not made:
-                    made.append(HostServers(self.app, self.servers))
-                method: Serve = getattr(made[0], name)
+                method: Serve = getattr(servers(), name)
                 return await method(body)
 
             return serve
 
-        return {subtype: serving(name) for subtype, name in SERVER_REQUESTS.items()}
+        async def initialize(body: Mapping[str, Any]) -> Mapping[str, Any]:
+            from caliban.faces.hoststart import HostStart
+
+            return await HostStart(self.app, servers(), self.servers).initialize(body)
+
+        return {
+            "initialize": initialize,
+            **{subtype: serving(name) for subtype, name in SERVER_REQUESTS.items()},
+        }
 
 
 def _rewinds(app: App, session: Session) -> Serve:

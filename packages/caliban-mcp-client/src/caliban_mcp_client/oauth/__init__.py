@@ -4,9 +4,10 @@ from caliban_mcp_client.oauth.agent import LoginAgent
 from caliban_mcp_client.oauth.authorization import LoginParts, OAuthAuthorization
 from caliban_mcp_client.oauth.endpoint import Reach
 from caliban_mcp_client.oauth.store import MemoryTokens, TokenStore, login_key
-from caliban_mcp_client.oauth.values import LoginOptions, ServerLogin, Tokens
+from caliban_mcp_client.oauth.values import IdentityProvider, LoginOptions, ServerLogin, Tokens
 
 __all__ = [
+    "IdentityProvider",
     "LoginAgent",
     "LoginOptions",
     "LoginParts",

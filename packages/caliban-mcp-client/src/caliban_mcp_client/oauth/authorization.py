@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
 import anyio
@@ -17,7 +17,7 @@ from caliban_mcp_client.errors import LoginFailed, LoginNeeded
 from caliban_mcp_client.oauth.agent import LoginAgent
 from caliban_mcp_client.oauth.challenge import Challenge, read_challenge
 from caliban_mcp_client.oauth.endpoint import Reach, canonical, reach_of
-from caliban_mcp_client.oauth.fetch import MetadataFetcher
+from caliban_mcp_client.oauth.fetch import TIMEOUT_S, MetadataFetcher, fetching
 from caliban_mcp_client.oauth.renewal import renewed
 from caliban_mcp_client.oauth.store import TokenStore, login_key
 from caliban_mcp_client.oauth.tokens import TokenEndpoint
@@ -30,13 +30,15 @@ _PROBE_S = 30.0
 class LoginParts(Struct, frozen=True, kw_only=True):
     """What logins work with. Without an `agent` nobody is asked, and `advice` says how somebody logs in.
 
-    `learn` is told every secret, before anything else is done with it.
+    `learn` is told every secret, before anything else is done with it. `id_token` gives what the identity
+    provider of `LoginOptions` said last of who the person is, and raises `LoginFailed` where it cannot.
     """
 
     store: TokenStore
     open_door: Callable[[Reach], HttpDoor]
     learn: Callable[[str], None]
     agent: LoginAgent | None = None
+    id_token: Callable[[], Awaitable[str]] | None = None
     advice: str = "log in to the server, then try again"
     clock: Callable[[], float] = time.time
 
@@ -58,6 +60,7 @@ class OAuthAuthorization:
         self._doubted: set[str] = set()
         parts.learn(options.client_secret)
         parts.learn(options.private_key)
+        parts.learn(options.identity.client_secret)
 
     async def headers(self) -> Mapping[str, str]:
         """The token, renewed where it is about to end; none where there is no login.
@@ -155,7 +158,7 @@ class OAuthAuthorization:
         before = () if current is None else current.requested
         if current is None or not challenge.scopes or set(challenge.scopes) <= set(before):
             return False
-        if self._parts.agent is None and self._options.grant == "authorization_code":
+        if self._parts.agent is None and self._options.needs_person:
             wanted = tuple(dict.fromkeys((*before, *challenge.scopes)))
             async with self._parts.store.locked(self._key):
                 kept = await self._from_store()
@@ -166,7 +169,7 @@ class OAuthAuthorization:
     async def _logged_in(self, challenge: Challenge) -> bool:
         """True, once a person has logged in. Raises `LoginNeeded`, `LoginFailed`."""
         agent = self._parts.agent
-        if agent is None and self._options.grant == "authorization_code":
+        if agent is None and self._options.needs_person:
             raise self._needed(challenge)
         from caliban_mcp_client.oauth.login import log_in
         from caliban_mcp_client.oauth.work import LoginWork
@@ -180,6 +183,8 @@ class OAuthAuthorization:
                 agent=agent,
                 clock=self._parts.clock,
                 learn=self._parts.learn,
+                elsewhere=self._elsewhere,
+                id_token=self._parts.id_token,
                 before=before,
             )
             credential = await log_in(work, challenge)
@@ -264,17 +269,16 @@ class OAuthAuthorization:
         return LoginNeeded(words, hint=self._parts.advice, scopes=challenge.scopes)
 
     @asynccontextmanager
-    async def _fetching(self, *, timeout_s: float | None = None) -> AsyncIterator[MetadataFetcher]:
+    async def _fetching(self, *, timeout_s: float = TIMEOUT_S) -> AsyncIterator[MetadataFetcher]:
         if self._reach is None:
             self._reach = await reach_of(self._url)
         reach = self._reach
         if reach == "public" and self._options.auth_url:
             reach = "private"  # a person wrote down where to go
-        fetcher = MetadataFetcher(
-            self._parts.open_door, reach, **({} if timeout_s is None else {"timeout_s": timeout_s})
-        )
-        try:
+        async with fetching(self._parts.open_door, reach, timeout_s=timeout_s) as fetcher:
             yield fetcher
-        finally:
-            with anyio.CancelScope(shield=True), anyio.move_on_after(2.0):
-                await fetcher.aclose()
+
+    @asynccontextmanager
+    async def _elsewhere(self, url: str) -> AsyncIterator[MetadataFetcher]:
+        async with fetching(self._parts.open_door, await reach_of(url)) as fetcher:
+            yield fetcher

@@ -136,7 +136,7 @@ def _server(
 ) -> AuthServer:
     """The server that describes itself so. Raises `LoginFailed` where PKCE or an endpoint is missing."""
     methods = texts_of(data, "code_challenge_methods_supported")
-    needs_browser = options.grant == "authorization_code"
+    needs_browser = options.needs_person
     if needs_browser and "S256" not in (methods or ()) and not options.allows_missing_pkce:
         lacks = "does not say that it knows PKCE" if methods is None else "does not know PKCE with S256"
         raise LoginFailed(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from typing import Any, Final
 from urllib.parse import urljoin, urlsplit
 
@@ -103,7 +104,20 @@ class MetadataFetcher:
             raise LoginFailed("unreachable", f"{what} cannot be asked: {error.message}") from error
         if len(data) > MAX_BYTES:
             raise LoginFailed("metadata", f"{what} answers with more than {MAX_BYTES:,} bytes: {_host(url)}")
-        return Answer(status=status, data=_object(data), headers=heads)
+        return Answer(status=status, data=json_object(data), headers=heads)
+
+
+@asynccontextmanager
+async def fetching(
+    open_door: Callable[[Reach], HttpDoor], reach: Reach, *, timeout_s: float = TIMEOUT_S
+) -> AsyncIterator[MetadataFetcher]:
+    """A fetcher for the length of a block."""
+    fetcher = MetadataFetcher(open_door, reach, timeout_s=timeout_s)
+    try:
+        yield fetcher
+    finally:
+        with anyio.CancelScope(shield=True), anyio.move_on_after(2.0):
+            await fetcher.aclose()
 
 
 def text_of(data: Mapping[str, Any], name: str, *, max_chars: int = 4096) -> str:
@@ -120,7 +134,7 @@ def texts_of(data: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(one for one in value[:1000] if isinstance(one, str) and 0 < len(one) <= 4096))
 
 
-def _object(data: bytes) -> dict[str, Any] | None:
+def json_object(data: bytes) -> dict[str, Any] | None:
     """The JSON object in `data`. Members that come twice make it none: readers differ in what they take."""
     try:
         value = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from msgspec.structs import replace
-
-from caliban_mcp_client.oauth.assertion import Assertion
 from caliban_mcp_client.oauth.callback import Callback, listening
 from caliban_mcp_client.oauth.challenge import Challenge
 from caliban_mcp_client.oauth.discovery import find_auth_server, find_resource
 from caliban_mcp_client.oauth.endpoint import canonical
+from caliban_mcp_client.oauth.identity import by_identity
+from caliban_mcp_client.oauth.itself import by_client
 from caliban_mcp_client.oauth.pkce import Proof, new_proof
 from caliban_mcp_client.oauth.registration import client_for
 from caliban_mcp_client.oauth.tokens import TokenEndpoint
@@ -30,7 +29,11 @@ async def log_in(work: LoginWork, challenge: Challenge) -> ServerLogin:
     known = "" if before is None else before.issuer
     server = await find_auth_server(resource, options, work.fetcher, known=known)
     if options.grant == "client_credentials":
-        return await _for_itself(
+        return await by_client(
+            work, resource, server, choose_scopes(challenge, resource, server, options, before)
+        )
+    if options.grant == "enterprise_managed":
+        return await by_identity(
             work, resource, server, choose_scopes(challenge, resource, server, options, before)
         )
     is_known = before is not None and before.issuer == server.issuer and before.client.is_registered
@@ -59,7 +62,8 @@ def choose_scopes(
         if challenge.wants_scope:
             scopes = (*before.requested, *scopes)
         scopes = (*scopes, *before.wanted)
-    if options.scopes is None and scopes and OFFLINE in server.scopes:
+    # Without a person there is no refresh token to be had: who gave the first token is asked again.
+    if options.scopes is None and options.needs_person and scopes and OFFLINE in server.scopes:
         scopes = (*scopes, OFFLINE)
     return tuple(dict.fromkeys(scopes))
 
@@ -83,26 +87,6 @@ def login_url(
         params["prompt"] = "consent"
     endpoint = server.authorization_endpoint
     return endpoint + ("&" if "?" in endpoint else "?") + urlencode(params)
-
-
-async def _for_itself(
-    work: LoginWork, resource: Resource, server: AuthServer, scopes: tuple[str, ...]
-) -> ServerLogin:
-    """The client logs in, by a secret or a key that settings give (RFC 6749, section 4.4)."""
-    client = await client_for(server, "", work)
-    key = work.options.private_key
-    endpoint = TokenEndpoint(server.token_endpoint, client, work.fetcher, work.clock, work.learn)
-    proof = Assertion(key=key, audience=server.issuer) if client.token_auth == "private_key_jwt" else None
-    tokens = await endpoint.grant(scopes, resource.resource, proof)
-    return ServerLogin(
-        url=work.url,
-        resource=resource.resource,
-        issuer=server.issuer,
-        token_endpoint=server.token_endpoint,
-        client=client,
-        tokens=replace(tokens, refresh=""),
-        requested=scopes,
-    )
 
 
 async def _by_browser(

@@ -29,6 +29,13 @@ async def client_for(server: AuthServer, redirect_uri: str, work: LoginWork) -> 
         return _settled(server, options, redirect_uri, before)
     if options.client_metadata_url and server.takes_metadata_documents:
         return _by_document(options.client_metadata_url, redirect_uri)
+    if options.grant == "enterprise_managed":
+        raise LoginFailed(
+            "client",
+            "an enterprise-managed login needs the client_id that the authorisation server "
+            f"{shown_url(server.issuer)} knows us by, or a client_metadata_url where it takes one",
+            hint="register a client there, and put its client_id into the server's oauth_config",
+        )
     known = None if before is None or before.issuer != server.issuer else before.client
     if known is not None and known.is_registered and known.redirect_uri == redirect_uri:
         is_over = 0 < known.secret_expires_at <= work.clock()

@@ -1,4 +1,4 @@
-"""The token endpoint: a code, or a refresh token, for tokens (RFC 6749, 6750, 8707)."""
+"""The token endpoint: a code, a refresh token or a signed word for tokens (RFC 6749, 7523, 8693, 8707)."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ from caliban_mcp_client.oauth.values import LoginClient, Tokens
 if TYPE_CHECKING:
     from caliban_mcp_client.oauth.assertion import Assertion
 
+EXCHANGE: Final = "urn:ietf:params:oauth:grant-type:token-exchange"
+JWT_BEARER: Final = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+ID_TOKEN: Final = "urn:ietf:params:oauth:token-type:id_token"
+ID_JAG: Final = "urn:ietf:params:oauth:token-type:id-jag"
 ASSERTION_TYPE: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 MAX_TOKEN_CHARS: Final = 64 * 1024
 MAX_LIFE_S: Final = 10 * 365 * 86_400.0
@@ -24,7 +28,10 @@ WHAT: Final = "the token endpoint"
 
 
 class TokenEndpoint:
-    """Asks one token endpoint as one client. `learn` is told every secret before it goes anywhere."""
+    """Asks one token endpoint as one client. `learn` is told every secret before it goes anywhere.
+
+    `what` is what messages call it.
+    """
 
     def __init__(
         self,
@@ -33,12 +40,15 @@ class TokenEndpoint:
         fetcher: MetadataFetcher,
         clock: Callable[[], float],
         learn: Callable[[str], None],
+        *,
+        what: str = WHAT,
     ) -> None:
         self._url = url
         self._client = client
         self._fetcher = fetcher
         self._clock = clock
         self._learn = learn
+        self._what = what
 
     async def redeem(self, code: str, verifier: str, redirect_uri: str, resource: str) -> Tokens:
         """Tokens for the code of a login. Raises `LoginFailed`."""
@@ -68,15 +78,56 @@ class TokenEndpoint:
     async def grant(self, scopes: tuple[str, ...], resource: str, proof: Assertion | None) -> Tokens:
         """Tokens for the client itself, which shows a secret or a signed `proof`. Raises `LoginFailed`."""
         form = {"grant_type": "client_credentials", "resource": resource}
-        if scopes:
-            form["scope"] = " ".join(scopes)
-        if proof is not None:
-            form["client_assertion_type"] = ASSERTION_TYPE
-            form["client_assertion"] = proof.signed(self._client.client_id, self._clock())
-            self._learn(form["client_assertion"])
-        return await self._ask(form)
+        return await self._ask(form | _scope(scopes) | self._signed(proof))
+
+    async def exchange(
+        self, id_token: str, audience: str, resource: str, scopes: tuple[str, ...]
+    ) -> tuple[str, tuple[str, ...]]:
+        """What the authorisation server `audience` takes for an ID token (an ID-JAG), and for which scopes.
+
+        Raises `LoginFailed`.
+        """
+        form = {
+            "grant_type": EXCHANGE,
+            "requested_token_type": ID_JAG,
+            "audience": audience,
+            "resource": resource,
+            "subject_token": id_token,
+            "subject_token_type": ID_TOKEN,
+        }
+        answer = await self._post(form | _scope(scopes))
+        data = self._taken(answer)
+        jag = text_of(data, "access_token", max_chars=MAX_TOKEN_CHARS)
+        self._learn(jag)
+        kind = data.get("issued_token_type")
+        if kind != ID_JAG:
+            shown = one_line(str(kind), max_chars=80)
+            raise LoginFailed("identity", f"{self._what} gave a token of the type {shown!r}, not {ID_JAG}")
+        if not _is_token(jag):
+            raise LoginFailed("identity", f"{self._what} gave no token that can be sent")
+        scope = data.get("scope")
+        return jag, split_scopes(scope) if isinstance(scope, str) and scope.strip() else scopes
+
+    async def bear(self, jag: str, scopes: tuple[str, ...], resource: str, proof: Assertion | None) -> Tokens:
+        """Tokens for what an identity provider has said of a person (an ID-JAG), and as `grant` shows it.
+
+        Raises `LoginFailed`.
+        """
+        form = {"grant_type": JWT_BEARER, "assertion": jag, "resource": resource}
+        return await self._ask(form | _scope(scopes) | self._signed(proof))
+
+    def _signed(self, proof: Assertion | None) -> dict[str, str]:
+        if proof is None:
+            return {}
+        word = proof.signed(self._client.client_id, self._clock())
+        self._learn(word)
+        return {"client_assertion_type": ASSERTION_TYPE, "client_assertion": word}
 
     async def _ask(self, form: dict[str, str]) -> Tokens:
+        asked_at = self._clock()
+        return self._read(await self._post(form), asked_at)
+
+    async def _post(self, form: dict[str, str]) -> Answer:
         headers = {"content-type": "application/x-www-form-urlencoded"}
         client = self._client
         for secret in (client.client_secret, form.get("code", ""), form.get("code_verifier", "")):
@@ -90,14 +141,15 @@ class TokenEndpoint:
             form["client_secret"] = client.client_secret
         # Beside Basic nobody needs it, and the servers of the official SDK refuse to do without.
         form["client_id"] = client.client_id
-        asked_at = self._clock()
-        answer = await self._fetcher.post(self._url, WHAT, headers, urlencode(form).encode("ascii"))
-        return self._read(answer, asked_at)
+        return await self._fetcher.post(self._url, self._what, headers, urlencode(form).encode("ascii"))
+
+    def _taken(self, answer: Answer) -> Mapping[str, Any]:
+        if answer.status != 200 or answer.data is None or "error" in answer.data:
+            raise _refused(answer, self._what)
+        return answer.data
 
     def _read(self, answer: Answer, asked_at: float) -> Tokens:
-        data = answer.data
-        if answer.status != 200 or data is None or "error" in data:
-            raise _refused(answer)
+        data = self._taken(answer)
         access = text_of(data, "access_token", max_chars=MAX_TOKEN_CHARS)
         refresh = text_of(data, "refresh_token", max_chars=MAX_TOKEN_CHARS)
         self._learn(access)
@@ -121,15 +173,19 @@ class TokenEndpoint:
         )
 
 
-def _refused(answer: Answer) -> LoginFailed:
+def _scope(scopes: tuple[str, ...]) -> dict[str, str]:
+    return {"scope": " ".join(scopes)} if scopes else {}
+
+
+def _refused(answer: Answer, what: str) -> LoginFailed:
     data: Mapping[str, Any] = answer.data or {}
     code = one_line(text_of(data, "error"), max_chars=60)
     said = one_line(text_of(data, "error_description"), max_chars=200)
     if not code:
-        words = f"the token endpoint gave no token: status {answer.status}"
+        words = f"{what} gave no token: status {answer.status}"
         is_for_now = answer.status >= 500 or answer.status == 429
         return LoginFailed("unreachable" if is_for_now else "token", words)
-    words = f"the token endpoint refused: {code}" + (f" ({said})" if said else "")
+    words = f"{what} refused: {code}" + (f" ({said})" if said else "")
     is_for_now = code in ("temporarily_unavailable", "server_error", "slow_down")
     return LoginFailed("unreachable" if is_for_now else "token", words, code=code)
 

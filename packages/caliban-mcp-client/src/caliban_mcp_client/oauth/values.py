@@ -11,11 +11,28 @@ from caliban_common.secret import masked_repr
 TokenAuth: TypeAlias = Literal["none", "client_secret_basic", "client_secret_post", "private_key_jwt"]
 """How a client says at the token endpoint who it is."""
 
-Grant: TypeAlias = Literal["authorization_code", "client_credentials"]
-"""Whether a person logs in, or a client for itself."""
+Grant: TypeAlias = Literal["authorization_code", "client_credentials", "enterprise_managed"]
+"""Whether a person logs in, or a client for itself, or the identity provider of a company speaks for them."""
 
 RENEW_BEFORE_S = 60.0
 """So long before its end a token counts as over: clocks differ, and requests take time."""
+
+
+class IdentityProvider(Struct, frozen=True, kw_only=True):
+    """Where a person is signed in already, and who we are there.
+
+    `issuer` is whose ID tokens are taken, and what is asked for the token endpoint where `token_url` does not
+    say that. Without a `token_auth` the client shows its secret in the way that the provider knows.
+    """
+
+    issuer: str = ""
+    token_url: str = ""
+    client_id: str = ""
+    client_secret: str = ""
+    token_auth: TokenAuth | None = None
+
+    def __repr__(self) -> str:
+        return masked_repr(self, "client_secret")
 
 
 class LoginOptions(Struct, frozen=True, kw_only=True):
@@ -26,7 +43,8 @@ class LoginOptions(Struct, frozen=True, kw_only=True):
     `metadata_url` for the place of the authorisation server's description. `issuer` binds the login to that
     one. `redirect_uri` is on loopback, and wins over `callback_port`, of which 0 is any that is free.
     `allows_missing_pkce`: log in also where the server does not say that it knows PKCE. With the `grant`
-    `client_credentials` the client logs in for itself, by its secret or by its `private_key` (PEM).
+    `client_credentials` the client logs in for itself, by its secret or by its `private_key` (PEM). With
+    `enterprise_managed` the `identity` provider says whether the person who is signed in there may log in.
     """
 
     grant: Grant = "authorization_code"
@@ -43,8 +61,14 @@ class LoginOptions(Struct, frozen=True, kw_only=True):
     callback_port: int = 0
     redirect_uri: str = ""
     allows_missing_pkce: bool = False
+    identity: IdentityProvider = IdentityProvider()
     client_name: str = "Caliban"
     timeout_s: float = 300.0
+
+    @property
+    def needs_person(self) -> bool:
+        """Whether somebody has to be there, with a browser."""
+        return self.grant == "authorization_code"
 
     def __repr__(self) -> str:
         return masked_repr(self, "client_secret", "private_key")

@@ -147,7 +147,7 @@ class OAuthWorld:
             }
             if rules.resource_scopes is not None:
                 said["scopes_supported"] = list(rules.resource_scopes)
-            return _json(200, said)
+            return json_reply(200, said)
         places = {
             "oauth": f"{AUTH}{ISSUER_PATH}",
             "openid": f"{OPENID}{ISSUER_PATH}",
@@ -155,7 +155,7 @@ class OAuthWorld:
             "nowhere": "",
         }
         if path == places[rules.server_at]:
-            return _json(200, self._metadata())
+            return json_reply(200, self._metadata())
         return 404, {"content-type": "text/plain"}, b"there is nothing here"
 
     def _metadata(self) -> dict[str, Any]:
@@ -181,34 +181,36 @@ class OAuthWorld:
         secret = "" if method == "none" else self._next("client-secret")
         self._secrets[client_id] = (secret, method)
         said = {**asked, "client_id": client_id} | ({"client_secret": secret} if secret else {})
-        return _json(201, said)
+        return json_reply(201, said)
 
     def _token(self, headers: Mapping[str, str], body: bytes) -> Reply:
         form = {name: values[0] for name, values in parse_qs(body.decode()).items()}
-        client_id, given, method = _client(form, headers)
+        client_id, given, method = client_of(form, headers)
         if form.get("client_id") != client_id:  # as the servers of the official SDK want it
-            return _json(401, {"error": "invalid_client", "error_description": "no client_id"})
+            return json_reply(401, {"error": "invalid_client", "error_description": "no client_id"})
         self.forms.append({**form, "client_id": client_id, "authenticated_by": method})
         secret, wanted = self._secrets.get(client_id, (self.rules.clients.get(client_id), None))
         if (secret or "") != given or (wanted is not None and wanted != method):
-            return _json(401, {"error": "invalid_client"})
+            return json_reply(401, {"error": "invalid_client"})
         if form.get("grant_type") == "refresh_token":
             return self._refreshed(form)
         if form.get("grant_type") == "client_credentials":
             said = self._tokens(form.get("scope", ""))
-            return _json(200, {name: value for name, value in said.items() if name != "refresh_token"})
+            return json_reply(200, {name: value for name, value in said.items() if name != "refresh_token"})
         return self._redeemed(form, client_id)
 
     def _redeemed(self, form: Mapping[str, str], client_id: str) -> Reply:
         asked = self._codes.pop(form.get("code", ""), None)
         if asked is None:
-            return _json(400, {"error": "invalid_grant", "error_description": "no such code"})
+            return json_reply(400, {"error": "invalid_grant", "error_description": "no such code"})
         digest = sha256(form.get("code_verifier", "").encode()).digest()
         proof = urlsafe_b64encode(digest).rstrip(b"=").decode()
         same = (asked["client_id"], asked["redirect_uri"], asked["code_challenge"], asked.get("resource"))
         if same != (client_id, form.get("redirect_uri"), proof, form.get("resource")):
-            return _json(400, {"error": "invalid_grant", "error_description": "another client or verifier"})
-        return _json(200, self._tokens(asked.get("scope", "")))
+            return json_reply(
+                400, {"error": "invalid_grant", "error_description": "another client or verifier"}
+            )
+        return json_reply(200, self._tokens(asked.get("scope", "")))
 
     def _refreshed(self, form: Mapping[str, str]) -> Reply:
         token = form.get("refresh_token", "")
@@ -218,13 +220,13 @@ class OAuthWorld:
             self._access.clear()
         scope = self._refresh.get(token)
         if scope is None:
-            return _json(400, {"error": "invalid_grant"})
+            return json_reply(400, {"error": "invalid_grant"})
         if self.rules.rotates:
             del self._refresh[token]
             self._used.add(token)
         self.refreshes += 1
         said = self._tokens(scope)
-        return _json(200, said if self.rules.rotates else {**said, "refresh_token": None})
+        return json_reply(200, said if self.rules.rotates else {**said, "refresh_token": None})
 
     def _tokens(self, scope: str) -> dict[str, Any]:
         access, refresh = self._next("access"), self._next("refresh")
@@ -254,7 +256,7 @@ class OAuthWorld:
             return 403, {"www-authenticate": challenge}, b""
         if "id" not in message:
             return 202, {}, b""
-        return _json(200, {"jsonrpc": "2.0", "id": message["id"], **_result(message)})
+        return json_reply(200, {"jsonrpc": "2.0", "id": message["id"], **_result(message)})
 
     def _challenge(self, scopes: tuple[str, ...], more: str = "") -> str:
         words = f"Bearer {more}"
@@ -281,7 +283,7 @@ def _result(message: Mapping[str, Any]) -> dict[str, Any]:
             return {"error": {"code": -32601, "message": "no such method"}}
 
 
-def _client(form: Mapping[str, str], headers: Mapping[str, str]) -> tuple[str, str, str]:
+def client_of(form: Mapping[str, str], headers: Mapping[str, str]) -> tuple[str, str, str]:
     """Who asks, with which secret, and by which method."""
     basic = headers.get("authorization", "")
     if basic.startswith("Basic "):
@@ -291,7 +293,8 @@ def _client(form: Mapping[str, str], headers: Mapping[str, str]) -> tuple[str, s
     return form.get("client_id", ""), secret, "client_secret_post" if secret else "none"
 
 
-def _json(status: int, data: Any) -> Reply:
+def json_reply(status: int, data: Any) -> Reply:
+    """An answer with `data`, which nobody keeps."""
     return (
         status,
         {"content-type": "application/json", "cache-control": "no-store"},

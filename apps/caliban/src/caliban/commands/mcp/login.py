@@ -21,9 +21,10 @@ from caliban.errors import CommandRefused, ConfigError, UsageError
 from caliban.faces.cancellable import run_cancellable
 from caliban.stdio import complain, print_text
 from caliban_common.errors import CalibanError
+from caliban_common.paths import cache_dir
 from caliban_common.terminal import visible
 from caliban_common.text import one_line, plural
-from caliban_mcp import Connector, ServerConfig
+from caliban_mcp import Connector, ListCache, ServerConfig
 from caliban_mcp_client.errors import LoginFailed
 from caliban_mcp_client.oauth import LoginAgent, ServerLogin
 from caliban_mcp_client.target import HttpTarget
@@ -69,8 +70,20 @@ def logout(invocation: Invocation) -> int:
         count = run_cancellable(forget, invocation.signals)
     except LoginFailed as error:
         raise CommandRefused(error.message, hint=error.hint) from None
+    _forget_list(name, invocation)
     told = f"removed the login to the MCP server {shown}" if count else f"there is no login to {shown}"
     return print_text(visible(f"{told}\n"))
+
+
+def _forget_list(name: str, invocation: Invocation) -> None:
+    """Keep nothing of what the server had for the login that is gone, where its entry can be read."""
+    try:
+        listed = ListedServers(invocation.options)
+        config = listed.written.find(name)
+        if config is not None:
+            ListCache(cache_dir() / "mcp").forget(build_connector(listed.inputs()).key(config))
+    except CalibanError:
+        return  # the login itself is gone, which was asked for
 
 
 class TerminalAgent:
@@ -152,7 +165,7 @@ async def log_in(config: ServerConfig, inputs: ServerInputs, agent: LoginAgent, 
     if not isinstance(target, HttpTarget):
         raise ConfigError(f"nobody logs in to the MCP server {config.name}")
     settled = connector.login_settings(config)
-    authorization = login_of(config, target.url, settled, inputs.host.masker.add, agent, port)
+    authorization = login_of(config, target.url, settled, inputs.host, agent, port)
     status, challenge = await authorization.probe(target.headers)
     if status not in (401, 403) and not await authorization.is_described(challenge):
         raise LoginFailed(
@@ -161,6 +174,7 @@ async def log_in(config: ServerConfig, inputs: ServerInputs, agent: LoginAgent, 
     if settled.get("allow_missing_pkce") is True:
         complain("caliban: warning: allow_missing_pkce is set: the login may be without PKCE's protection\n")
     credential = await authorization.log_in(challenge)
+    ListCache(cache_dir() / "mcp").forget(connector.key(config))
     return await _told(config, connector, credential)
 
 

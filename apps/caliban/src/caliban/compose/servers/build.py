@@ -280,7 +280,7 @@ def build_connector(inputs: ServerInputs) -> Connector:
 def _login(config: ServerConfig, url: str, settled: Mapping[str, Any], host: Host) -> Authorization:
     from caliban.compose.servers.logins import login_of
 
-    return login_of(config, url, settled, host.masker.add)
+    return login_of(config, url, settled, host)
 
 
 def logins_stamp() -> object:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from caliban.compose.host import Host
 from caliban.compose.servers.keptlogins import KeptLogin, KeptLogins, kept_login
 from caliban.compose.servers.reach import ReachGuard
 from caliban.errors import ConfigError
 from caliban_mcp import ServerConfig
-from caliban_mcp_client.oauth import LoginOptions, LoginParts, OAuthAuthorization, login_key
+from caliban_mcp.identity import id_token_source
+from caliban_mcp_client.oauth import IdentityProvider, LoginOptions, LoginParts, OAuthAuthorization, login_key
 from caliban_mcp_client.oauth.challenge import split_scopes
 from caliban_provider.http import HttpClient
 
@@ -25,7 +27,7 @@ def login_of(
     config: ServerConfig,
     url: str,
     settled: Mapping[str, Any],
-    learn: Callable[[str], None],
+    host: Host,
     agent: LoginAgent | None = None,
     callback_port: int = 0,
 ) -> OAuthAuthorization:
@@ -33,8 +35,9 @@ def login_of(
     parts = LoginParts(
         store=KeptLogins(config.name),
         open_door=open_door,
-        learn=learn,
+        learn=host.masker.add,
         agent=agent,
+        id_token=id_token_source(settled, host.runner, host.environ),
         advice=f"caliban mcp login {config.name}",
     )
     return OAuthAuthorization(config.name, url, login_options(config, settled, callback_port), parts)
@@ -65,6 +68,13 @@ def login_options(config: ServerConfig, settled: Mapping[str, Any], callback_por
         token_auth=settled.get("token_auth"),
         scopes=None if scopes is None else tuple(scopes),
         callback_port=callback_port or settled.get("callback_port") or 0,
+        identity=IdentityProvider(
+            issuer=text("idp_issuer"),
+            token_url=text("idp_token_url"),
+            client_id=text("idp_client_id"),
+            client_secret=text("idp_client_secret"),
+            token_auth=settled.get("idp_token_auth"),
+        ),
         allows_missing_pkce=settled.get("allow_missing_pkce") is True,
     )
 
@@ -92,14 +102,16 @@ def login_state(config: ServerConfig, url: str) -> str:
         return f"its login does not reach far enough ({scopes}): caliban mcp login {config.name}"
     if kept.credential.tokens is None:
         return f"its login is over: caliban mcp login {config.name}"
-    return f"logged in with {kept.credential.issuer}{_until(kept)}"
+    is_repeated = not login_options(config, config.oauth_config).needs_person
+    return f"logged in with {kept.credential.issuer}{_until(kept, is_repeated)}"
 
 
-def _until(kept: KeptLogin) -> str:
+def _until(kept: KeptLogin, is_repeated: bool) -> str:
     tokens = kept.credential.tokens
     if tokens is None or tokens.expires_at is None:
         return ""
+    goes_on = is_repeated or bool(tokens.refresh) or kept.in_keyring
     if tokens.expires_at > time.time():
         until = time.strftime("%Y-%m-%d %H:%M", time.localtime(tokens.expires_at))
-        return f", until {until}" + (", then renewed" if tokens.refresh or kept.in_keyring else "")
-    return ", to be renewed" if tokens.refresh or kept.in_keyring else ", which is over"
+        return f", until {until}" + (", then renewed" if goes_on else "")
+    return ", to be renewed" if goes_on else ", which is over"
