@@ -35,6 +35,16 @@ class Lines:
             text += self.pick.choice([" # x; rec3", " #'", " #\\\n rec3"])
         return text
 
+    def test(self) -> str:
+        """A `[[`, mostly one that could be a `[`."""
+        kind = self.pick.choice(
+            ["-f", "-n", "-z", "-e", "==", "=", "!=", "-nt", "-eq", "=~", "<", "-v", "&&"]
+        )
+        words = [self.word(), kind, self.word()] if kind[0] != "-" or len(kind) > 2 else [kind, self.word()]
+        blank = self.pick.choice([" ", " ", "  ", "\t", "\n"])
+        negated = ["!"] if self.pick.random() < 0.2 else []
+        return blank.join(["[[", *negated, *words, "]]"])
+
     def compound(self, depth: int) -> str:
         """A group, a condition or a loop."""
         inner, other = self.line(depth + 1), self.line(depth + 1)
@@ -54,6 +64,8 @@ class Lines:
                 f"for x in rec3 a{end}do {inner}{end}done",
                 f"while rec1{end}do {inner}{end}done",
                 f"while false{end}do {inner}{end}done",
+                f"{self.test()} && {inner}",
+                f"if {self.test()}{end}then {inner}{end}else {other}{end}fi",
                 f"x={self.word()}{end}{inner}",
                 f"rec1 $({inner})",
                 f'rec1 "$({inner})"',

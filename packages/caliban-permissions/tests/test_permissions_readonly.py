@@ -70,6 +70,8 @@ FREE = [
     "ps -p 123 -o pid=,cmd=",
     "ss -tlnp",
     "expr 1 + 2",
+    "[[ -f README.md ]] && cat README.md",
+    '[[ -n "$(git status --porcelain)" ]] && echo dirty',
     "numfmt --to=iec 1000",
     "getconf PAGE_SIZE",
     "ls | xargs -n1 echo",
@@ -137,6 +139,11 @@ ASKED = [
     "lsof +D /",
     "lsof README.md",
     "lsof -Dw",
+    # what runs where a test says so
+    "[[ -f README.md ]] && touch x",
+    '[[ -n "$(touch x)" ]]',
+    "[[ -v 'a[$(touch x)]' ]]",
+    "[[ 'a[$(touch x)]' -eq 1 ]]",
     # a name that becomes an option of its own
     "grep -rn x src -*=y",
     "grep -rn x src --*=y",

@@ -1,7 +1,7 @@
 """The grammar: lists, pipelines, groups, conditions and loops of simple commands with redirects.
 
-Functions, `case`, `[[`, arithmetic commands and whatever else bash knows are doubts about the whole line. The
-simple commands of a doubtful line are a best guess, good enough for deny rules only.
+Functions, `case`, most of `[[`, arithmetic commands and whatever else bash knows are doubts about the whole
+line. The simple commands of a doubtful line are a best guess, good enough for deny rules only.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from caliban_common.lazy import lazy_pattern
 from caliban_permissions.characters import MAX_CHECKED_CHARS, hidden_character
+from caliban_permissions.shell.conditional import CLOSER, OPENER, as_test
 from caliban_permissions.shell.draft import Draft, target_opacity
 from caliban_permissions.shell.lex import Lexer, LexToken
 from caliban_permissions.shell.line import Opacity, ParsedLine, Piece, Redirect, Word
@@ -63,7 +64,8 @@ def read_line(text: str) -> ParsedLine:
 class _Parser:
     """`_required` is the operator that still waits for a command; `_closed` holds right after a group.
 
-    `_header` says what of `for NAME in WORDS` comes next; `_timed` holds right after `time`.
+    `_header` says what of `for NAME in WORDS` comes next; `_timed` holds right after `time`; `_test` has the
+    words since `[[`, and `_tested` holds right after `]]`.
     """
 
     def __init__(self, lexer: Lexer, doubts: list[Opacity], depth: int, known: Bindings) -> None:
@@ -82,6 +84,8 @@ class _Parser:
         self._header = ""
         self._variable = ""
         self._values: list[Word] = []
+        self._test: list[Word] = []
+        self._tested = False
         self._draft = Draft()
 
     def parse(self) -> ParsedLine:
@@ -98,6 +102,8 @@ class _Parser:
                 self._word(token.word)
             else:
                 self._operator(token, tokens[index] if index < len(tokens) else None)
+        if self._test:
+            self._close_test()
         self._finish()
         if self._required is not None:
             self._doubt("nothing follows", self._required)
@@ -126,9 +132,14 @@ class _Parser:
         if self._header:
             self._header_word(word)
             return
-        if self._closed:
+        if self._test:
+            self._test.append(word)
+            if word.raw == CLOSER:
+                self._close_test()
+            return
+        if self._closed or self._tested:
             self._doubt("a word after a group", word.raw)
-            self._closed = False
+            self._closed = self._tested = False
         if self._draft.empty and (self._option_of_time(word) or self._reserved(word)):
             return
         if self._timed and not self._draft.words and word.text.startswith("-"):
@@ -173,6 +184,8 @@ class _Parser:
             self.pieces.append("for")
         elif raw in _STEPS:
             self._step(raw)
+        elif raw == OPENER:
+            self._test.append(word)
         elif raw in _ENDS:
             self._close(raw)
         elif raw in RESERVED and raw != "in" and not (raw == "time" and self._required in _PIPES):
@@ -181,6 +194,19 @@ class _Parser:
         else:
             return False
         return True
+
+    def _close_test(self) -> None:
+        """Take what stands since `[[` as words of `[`, or as a doubt and a command of what follows it."""
+        words, self._test = self._test, []
+        test = as_test(words) if words[-1].raw == CLOSER else None
+        self._tested = test is not None
+        if test is None:
+            self._doubt("control flow", OPENER, runs=False)
+            self._required = None
+            test = tuple(words[1:])
+        self._draft.words.extend(test)
+        for word in test:
+            self._draft.extend(word.start, word.end)
 
     def _begin(self, word: str, group: _Group | None = None) -> None:
         """Note a word after which a command must come, and the construct that it opens."""
@@ -225,6 +251,8 @@ class _Parser:
         self._header = ""
 
     def _redirect(self, token: LexToken, index: int, target: Word | None) -> None:
+        if self._test:
+            self._close_test()
         if self._header:
             self._broken_header()
         if target is None:
@@ -240,6 +268,8 @@ class _Parser:
         self._draft.extend(token.start - len(token.descriptor), target.end)
 
     def _operator(self, token: LexToken, following: LexToken | None) -> None:
+        if self._test:
+            self._close_test()
         if self._header:
             self._header_operator(token.text)
             if self._header:
@@ -307,7 +337,7 @@ class _Parser:
 
     def _finish(self) -> bool:
         """End the simple command, if there is one."""
-        self._timed = False
+        self._timed = self._tested = False
         if self._draft.empty:
             return False
         self._draft.place(self.known, self.groups, marked=self._required in ("!", "time"))
