@@ -14,7 +14,7 @@ from caliban_permissions.readonly.options import OptionGrammar
 
 FREE = frozenset(
     "echo true false : basename dirname seq sleep nproc whoami id uname arch groups tty uptime free "
-    "cal which expr locale getconf tput "
+    "cal which expr locale getconf tput jobs who w lsblk vmstat pgrep pstree "
     "type whereis lscpu yes break continue exit return".split()
 )
 """Programs that do nothing but print, whatever they are given."""
@@ -104,6 +104,9 @@ GRAMMARS: Mapping[str, OptionGrammar] = {
     **dict.fromkeys("md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum".split(), _SUMS),
     "shasum": OptionGrammar("bt", "a", "binary text", "algorithm"),
     "md5": OptionGrammar("qr"),
+    "bc": OptionGrammar("lqsi", "", "mathlib quiet standard"),
+    "iconv": OptionGrammar("c", "ft", "", "from-code to-code"),
+    "zipinfo": OptionGrammar("1smlvhtzTC", most=1),
     "ss": OptionGrammar(
         "tulnpaxwiemosH046",
         "",
@@ -205,7 +208,9 @@ _BOTH = frozenset({"--version", "-v"})
 VERSIONS: Mapping[str, frozenset[str]] = {
     **dict.fromkeys("python python3".split(), frozenset({"--version", "-V"})),
     **dict.fromkeys("node ruby perl php git make".split(), _BOTH),
-    **dict.fromkeys("gcc g++ clang cmake jq rg bash docker sed gawk grep".split(), frozenset({"--version"})),
+    **dict.fromkeys(
+        "gcc g++ clang cmake curl jq rg bash docker sed gawk grep uv".split(), frozenset({"--version"})
+    ),
     "java": frozenset({"-version", "--version"}),
 }
 """Programs that print their version before they look at anything, with the options by which they do."""

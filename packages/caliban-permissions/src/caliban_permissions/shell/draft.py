@@ -23,6 +23,9 @@ _COPIED = lazy_pattern(r"[A-Za-z0-9_./:,@%+=-]+")
 """What no expansion changes: bash expands the word behind `>&` as a word, and once more as a file's name,
 quoted or not: it runs the substitutions that it then finds."""
 
+_SEPARATING = ("IFS=", "IFS=,", "IFS=:", "IFS=;", "IFS=|")
+"""What `read` splits a line at, where it is said for that alone."""
+
 _PLAIN_VALUE = lazy_pattern(r"[A-Za-z0-9_.,:+=@%-]*")
 
 
@@ -124,7 +127,7 @@ def opacities(
         Opacity("assignment", word.raw, names_a_loader(word.raw))
         for word in assigns
         if not (_inert(word) and (plain or _plain_value(word)))
-        and not (word.raw == "IFS=" and words and words[0].text == "read")
+        and not (word.text in _SEPARATING and words and words[0].text == "read")
     ]
     if words:
         opaque += _program_opacity(words[0])

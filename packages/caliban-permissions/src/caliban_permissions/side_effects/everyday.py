@@ -252,6 +252,7 @@ WORDS: tuple[Words, ...] = (
         hits=("vitest run --reporter=verbose", "mocha --reporter dot"),
         misses=("mocha --reporter ./x", "vitest --reporter=./x.js", "jest --reporters=x"),
     ),
+    Words("pytest py.test", r"--co", hits=("pytest --co -q",), misses=("pytest --conf x",)),
     Words(
         "pytest py.test",
         r"--cov-report[= ](?:term(?:-missing)?(?::skip-covered)?|xml|html|json|lcov)",

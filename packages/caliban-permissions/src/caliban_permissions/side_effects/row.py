@@ -36,7 +36,8 @@ class ArgumentRule(Struct, frozen=True):
     `short` are option letters, `long` option names (abbreviations count, unless it ends in `!`),
     `words` whole arguments (a final
     `*` means a prefix), `match` an expression searched in every argument. `operands` n: the n-th operand is
-    dangerous. `subs` limits the row to subcommands; `unless`: every other subcommand is dangerous.
+    dangerous. `subs` limits the row to subcommands; `unless`: every other subcommand is dangerous. With
+    `leading` options count before the first operand alone: what is behind it is for what that one names.
     `hits` and `misses` are commands that must and must not be found by this row.
     """
 
@@ -49,6 +50,7 @@ class ArgumentRule(Struct, frozen=True):
     operands: int = 0
     subs: str = ""
     unless: str = ""
+    leading: bool = False
     hits: tuple[str, ...] = ()
     misses: tuple[str, ...] = ()
 
@@ -105,10 +107,12 @@ def evidence(row: ArgumentRule, scanned: Scanned) -> list[Evidence]:
     sub = argv[scanned.operands[0]] if scanned.operands else ""
     if row.subs and sub not in row.subs.split():
         return []
+    first = scanned.operands[0] if row.leading and scanned.operands else len(argv)
     items = [
         Evidence(option.word, option.size, row.why, argv[option.word])
         for option in scanned.options
-        if (_names(option.name, row.long) if option.long else option.name in row.short)
+        if option.word < first
+        and (_names(option.name, row.long) if option.long else option.name in row.short)
     ]
     if row.match:
         items += [
