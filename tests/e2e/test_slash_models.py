@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import pytest
 from command_kit import Cli
@@ -104,3 +105,16 @@ def test_the_effort_of_a_project_that_is_not_trusted_does_nothing(cli: Cli) -> N
     done = cli.run("-p", "/x")
     assert "its effort does nothing" in done.err
     assert asked(cli) == [("claude-sonnet-4-6", None)]
+
+
+@pytest.mark.parametrize("line", ["/effort high", "/effort HIGH", "/think on", "/think 2048", "/think off"])
+def test_alone_a_change_for_later_prompts_is_no_success_and_the_hint_does_it(cli: Cli, line: str) -> None:
+    done = cli.run("-p", line)
+    assert done.code == 1 and done.out == "" and cli.bodies() == []
+    assert (
+        f"{line.split(maxsplit=1)[0]} counts until the run ends, and this one does nothing else" in done.err
+    )
+    _, flag, value, *_ = done.err.partition("hint: ")[2].replace(" gives", "\n").partition("--settings ")
+    cli.script(wire.exchange(wire.text("done")))
+    assert cli.run("-p", "go", flag.strip(), *shlex.split(value.splitlines()[0])).code == 0
+    assert [body["output_config"]["effort"] for body in cli.bodies()] == ["high"]

@@ -70,7 +70,7 @@ FREE = [
     "ps -p 123 -o pid=,cmd=",
     "ss -tlnp",
     "expr 1 + 2",
-    "while IFS=, read -r a; do echo \"$a\"; done < log.txt",
+    'while IFS=, read -r a; do echo "$a"; done < log.txt',
     "echo 1+2 | bc -l",
     "iconv -f latin1 -t utf8 log.txt",
     "pgrep -f node",

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from caliban.compose.app import App
 from caliban.compose.directories import directories_of, give_directory
-from caliban.compose.quiet import idle_model
+from caliban.slash.alone import refuse_alone
 from caliban_commands.answer import CommandAnswer
 from caliban_commands.command import SlashContext
-from caliban_commands.errors import CommandNotHere
 from caliban_common.text import one_line
 
 
@@ -16,11 +15,7 @@ async def add_dir(app: App, context: SlashContext, arguments: str) -> CommandAns
     if not arguments:
         rows = "\n".join(one_line(str(path), max_chars=400) for path in directories_of(app))
         return CommandAnswer.of(f"{rows}\n\n/add-dir PATH adds one until the session ends")
-    if app.wiring.resolve is idle_model:
-        raise CommandNotHere(
-            "/add-dir counts until the run ends, and this one does nothing else",
-            hint='--settings \'{"additional_directories": ["DIR"]}\' gives one to a prompt',
-        )
+    refuse_alone(app, "add-dir", '--settings \'{"additional_directories": ["DIR"]}\' gives one to a prompt')
     text = arguments
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
         text = text[1:-1]

@@ -6,6 +6,7 @@ from typing import Final, cast
 
 from caliban.compose.app import App
 from caliban.compose.switch import listed_models, provider_of, set_model, set_options
+from caliban.slash.alone import refuse_alone
 from caliban_commands.answer import ChoiceRow, CommandAnswer, ShownChoice, ShownText
 from caliban_commands.builtin.session import has_said
 from caliban_commands.command import SlashContext
@@ -74,6 +75,7 @@ async def effort(app: App, context: SlashContext, arguments: str) -> CommandAnsw
             f"/effort does not know {one_line(word, max_chars=40)!r}",
             hint=" ".join(filter(None, (near, f"one of {', '.join((*EFFORTS, AUTO))}"))),
         )
+    refuse_alone(app, "effort", f'--settings \'{{"effort": "{word}"}}\' gives it to a prompt')
     set_options(app, session, {"effort": None if word == AUTO else cast(Effort, word)})
     note = "" if word == AUTO or word in offered else f"; {session.agent.model} has no such level of its own"
     return CommandAnswer.of(f"effort: {word}, from the next prompt of this run on{note}")
@@ -95,6 +97,7 @@ async def think(app: App, context: SlashContext, arguments: str) -> CommandAnswe
             f"/think takes on, off, or tokens from {MIN_THINK_TOKENS:,} to {MAX_THINK_TOKENS:,}, "
             f"not {one_line(word, max_chars=40)!r}"
         )
+    refuse_alone(app, "think", 'an effort stands for it: --settings \'{"effort": "high"}\'')
     set_options(app, session, {"thinking_tokens": wanted})
     able = session.agent.provider.capabilities(session.agent.model)
     note = "" if able.thinking or wanted is None else f"; {session.agent.model} is not known to think"
