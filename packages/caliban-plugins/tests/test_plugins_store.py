@@ -25,12 +25,18 @@ def staged(place: Path, text: str) -> tuple[Path, str]:
 def install(store: PluginStore, text: str) -> InstalledPlugin:
     with store.staging() as place:
         root, digest = staged(place, text)
-        stamp = store.put("p", root, digest)
-        now = InstalledVersion(version=text, digest=digest, manifest_sha256="", stamp=stamp, installed_at="")
-        before = store.records().plugin("p")
-        made = InstalledPlugin(name="p", source=PluginSource(kind="folder", at="/x"), current=now)
-        made = made if before is None else updated(before, now)
-        store.change(lambda records: replace(records, plugins=(made,)))
+
+        def change(records: PluginRecords) -> PluginRecords:
+            stamp = store.put("p", root, digest)
+            now = InstalledVersion(
+                version=text, digest=digest, manifest_sha256="", stamp=stamp, installed_at=""
+            )
+            before = records.plugin("p")
+            made = InstalledPlugin(name="p", source=PluginSource(kind="folder", at="/x"), current=now)
+            return replace(records, plugins=(made if before is None else updated(before, now),))
+
+        made = store.change(change).plugin("p")
+    assert made is not None
     return made
 
 
@@ -128,3 +134,45 @@ def test_a_folder_that_others_write_to_is_not_read(tmp_path: Path, mode: int) ->
     (tmp_path / "link").symlink_to("plugins")
     with pytest.raises(StoreUnusable, match="is a link"):
         PluginStore(tmp_path / "link").records()
+
+
+def test_many_processes_at_once_lose_nothing_and_keep_every_tree(tmp_path: Path) -> None:
+    """Each installs, updates and removes its own plugin: no one's tree, lock or folder goes under another."""
+    children = []
+    for number in range(4):
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                code = busy(PluginStore(tmp_path / "plugins"), f"p{number}")
+            finally:
+                os._exit(code)
+        children.append(child)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0, 0]
+    assert not (tmp_path / "plugins").exists()
+
+
+def busy(store: PluginStore, name: str) -> int:
+    for text in ("one", "two", "one", "three"):
+        with store.staging() as place:
+            root, digest = staged(place, text)
+
+            def change(records: PluginRecords, text: str = text, root: Path = root, digest: str = digest):
+                stamp = store.put(name, root, digest)
+                now = InstalledVersion(
+                    version=text, digest=digest, manifest_sha256="", stamp=stamp, installed_at=""
+                )
+                made = InstalledPlugin(name=name, source=PluginSource(kind="folder", at="/x"), current=now)
+                others = tuple(one for one in records.plugins if one.name != name)
+                return replace(records, plugins=(*others, made))
+
+            store.change(change)
+        found = store.records().plugin(name)
+        if found is None or found.current.version != text or not store.is_whole(found):
+            return 1
+        store.change(
+            lambda records: replace(
+                records, plugins=tuple(one for one in records.plugins if one.name != name)
+            )
+        )
+    return 0

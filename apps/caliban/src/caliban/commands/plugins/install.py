@@ -29,7 +29,7 @@ from caliban_plugins.source import PluginSource, archive_source, folder_source, 
 from caliban_plugins.store import updated
 
 if TYPE_CHECKING:
-    from caliban_plugins import InstalledPlugin
+    from caliban_plugins import InstalledPlugin, PluginRecords
     from caliban_plugins.market import MarketEntry
 
 NOT_INSTALLED = 1
@@ -49,7 +49,7 @@ def install(invocation: Invocation) -> int:
             if not _agreed(desk, staged, before):
                 complain("caliban: not installed; nothing was written\n")
                 return NOT_INSTALLED
-            _keep(desk, staged, before)
+            _keep(desk, staged)
     scope = invocation.values["scope"]
     if scope not in (None, "user"):
         switch_in_settings(desk, staged.plugin.name, chosen_scope(scope), is_on=True)
@@ -93,7 +93,7 @@ def _update_one(desk: PluginDesk, plugin: InstalledPlugin) -> int:
         if not _agreed(desk, staged, plugin):
             complain(f"caliban: {plugin.name} was not updated; nothing was written\n")
             return NOT_INSTALLED
-        _keep(desk, staged, plugin)
+        _keep(desk, staged)
     return _say(f"updated: {plugin.name} {staged.plugin.manifest.version}".rstrip(), staged.digest)
 
 
@@ -209,23 +209,21 @@ def _lines(desk: PluginDesk, staged: StagedPlugin, before: InstalledPlugin | Non
             yield "  files that are none of its parts"
 
 
-def _keep(desk: PluginDesk, staged: StagedPlugin, before: InstalledPlugin | None) -> None:
-    """Record the installation; the previous version and whether it was disabled are kept."""
-    made = staged.install(desk.store)
-    if before is not None:
-        made = replace(updated(before, made.current), source=made.source, marketplace=made.marketplace)
+def _keep(desk: PluginDesk, staged: StagedPlugin) -> None:
+    """Record the installation; the previous version and whether it was disabled are kept.
 
-    desk.store.change(
-        lambda records: replace(
-            records,
-            plugins=tuple(
-                sorted(
-                    (*(one for one in records.plugins if one.name != made.name), made),
-                    key=lambda one: one.name,
-                )
-            ),
-        )
-    )
+    What is there now is what counts, not what was there when the question was asked.
+    """
+
+    def change(records: PluginRecords) -> PluginRecords:
+        made = staged.install(desk.store)
+        before = records.plugin(made.name)
+        if before is not None:
+            made = replace(updated(before, made.current), source=made.source, marketplace=made.marketplace)
+        others = (one for one in records.plugins if one.name != made.name)
+        return replace(records, plugins=tuple(sorted((*others, made), key=lambda one: one.name)))
+
+    desk.store.change(change)
 
 
 def _say(words: str, digest: str) -> int:

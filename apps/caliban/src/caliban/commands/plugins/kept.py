@@ -29,6 +29,7 @@ from caliban_common.text import one_line, plural
 from caliban_plugins import (
     Plugin,
     PluginRecords,
+    PluginStore,
     capabilities,
     read_market,
     read_plugin,
@@ -84,18 +85,23 @@ def rollback(invocation: Invocation) -> int:
     """Go back to the previous version."""
     name = invocation.values["name"]
     store = plugin_store()
-    found = installed_plugin(store, name)
+    installed_plugin(store, name)
     with told():
-        back = switched(found)
-        if not store.is_whole(back):
-            raise CommandRefused(f"the files of that version of {back.name} are not what they were")
-        store.change(
-            lambda records: replace(
-                records, plugins=tuple(back if one.name == back.name else one for one in records.plugins)
-            )
-        )
+        back = store.change(lambda records: _rolled_back(store, records, name)).plugin(name)
+    assert back is not None
     words = f"{back.name} is version {back.current.version} again ({back.current.digest[:12]})\n"
     return print_text(words)
+
+
+def _rolled_back(store: PluginStore, records: PluginRecords, name: str) -> PluginRecords:
+    found = records.plugin(name)
+    if found is None:
+        raise no_plugin(name, ())
+    back = switched(found)
+    if not store.is_whole(back):
+        raise CommandRefused(f"the files of that version of {back.name} are not what they were")
+    plugins = tuple(back if one.name == back.name else one for one in records.plugins)
+    return replace(records, plugins=plugins)
 
 
 def remove(invocation: Invocation) -> int:

@@ -9,7 +9,6 @@ from caliban.commands.plugins.desk import PluginDesk, open_desk, place_source, t
 from caliban.errors import CommandRefused, UsageError
 from caliban.stdio import complain, print_lines, print_text
 from caliban_common.codec import dumps
-from caliban_common.files import ensure_private_dir, write_atomic
 from caliban_common.terminal import visible
 from caliban_common.text import one_line, plural
 from caliban_plugins import Marketplace, PluginFailed, PluginRecords
@@ -122,11 +121,9 @@ def _list(desk: PluginDesk, name: str | None) -> int:
 
 def _keep(desk: PluginDesk, known: KnownMarketplace, data: bytes) -> None:
     """Write down what was read: the index first, for the records name its digest."""
-    path = desk.store.index(known.name)
-    ensure_private_dir(path.parent)
-    write_atomic(path, data, mode=0o600)
 
     def change(records: PluginRecords) -> PluginRecords:
+        desk.store.put_index(known.name, data)
         others = (one for one in records.marketplaces if one.name != known.name)
         return replace(records, marketplaces=tuple(sorted((*others, known), key=lambda one: one.name)))
 
