@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from caliban_common.errors import CalibanError
+from caliban_common.filelock import try_lock
 from caliban_plugins import InstalledPlugin, PluginRecords, PluginStore, StoreUnusable
 from caliban_plugins.record import InstalledVersion
 from caliban_plugins.source import PluginSource
@@ -136,43 +138,58 @@ def test_a_folder_that_others_write_to_is_not_read(tmp_path: Path, mode: int) ->
         PluginStore(tmp_path / "link").records()
 
 
-def test_many_processes_at_once_lose_nothing_and_keep_every_tree(tmp_path: Path) -> None:
-    """Each installs, updates and removes its own plugin: no one's tree, lock or folder goes under another."""
-    children = []
-    for number in range(4):
-        child = os.fork()
-        if child == 0:
-            code = 1
-            try:
-                code = busy(PluginStore(tmp_path / "plugins"), f"p{number}")
-            finally:
-                os._exit(code)
-        children.append(child)
-    assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0, 0]
-    assert not (tmp_path / "plugins").exists()
+def test_a_lock_whose_file_was_removed_by_the_one_before_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = PluginStore(tmp_path / "plugins")
+    path = store.root / ".lock"
+    tries = []
+
+    def lock_once_removed(descriptor: int) -> bool:
+        tries.append(descriptor)
+        if len(tries) == 1:
+            path.unlink()
+        if len(tries) == 2:
+            shutil.rmtree(store.root)
+        return try_lock(descriptor)
+
+    monkeypatch.setattr("caliban_plugins.store.try_lock", lock_once_removed)
+
+    def change(records: PluginRecords) -> PluginRecords:
+        descriptor = os.open(path, os.O_RDWR)
+        assert not try_lock(descriptor)  # another process would find the same
+        os.close(descriptor)
+        return records
+
+    store.change(change)
+    assert len(tries) == 3
 
 
-def busy(store: PluginStore, name: str) -> int:
-    for text in ("one", "two", "one", "three"):
-        with store.staging() as place:
-            root, digest = staged(place, text)
+def test_a_tree_that_is_put_while_another_process_waits_is_not_removed_by_it(tmp_path: Path) -> None:
+    store = PluginStore(tmp_path / "plugins")
+    ours, theirs = os.pipe()
 
-            def change(records: PluginRecords, text: str = text, root: Path = root, digest: str = digest):
-                stamp = store.put(name, root, digest)
-                now = InstalledVersion(
-                    version=text, digest=digest, manifest_sha256="", stamp=stamp, installed_at=""
-                )
-                made = InstalledPlugin(name=name, source=PluginSource(kind="folder", at="/x"), current=now)
-                others = tuple(one for one in records.plugins if one.name != name)
-                return replace(records, plugins=(*others, made))
+    def tidy() -> None:
+        os.read(ours, 1)  # the tree is in its place, and nothing names it yet
+        PluginStore(store.root).change(lambda records: replace(records, projects=records.projects))
 
-            store.change(change)
-        found = store.records().plugin(name)
-        if found is None or found.current.version != text or not store.is_whole(found):
-            return 1
-        store.change(
-            lambda records: replace(
-                records, plugins=tuple(one for one in records.plugins if one.name != name)
+    child = os.fork()
+    if child == 0:
+        tidy()
+        os._exit(0)
+    with store.staging() as place:
+        root, digest = staged(place, "one")
+
+        def change(records: PluginRecords) -> PluginRecords:
+            stamp = store.put("p", root, digest)
+            os.write(theirs, b"x")
+            now = InstalledVersion(
+                version="1", digest=digest, manifest_sha256="", stamp=stamp, installed_at=""
             )
-        )
-    return 0
+            source = PluginSource(kind="folder", at="/x")
+            return replace(records, plugins=(InstalledPlugin(name="p", source=source, current=now),))
+
+        store.change(change)
+    assert os.waitpid(child, 0)[1] == 0
+    found = store.records().plugin("p")
+    assert found is not None and store.is_whole(found)

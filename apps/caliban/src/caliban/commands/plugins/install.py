@@ -93,7 +93,7 @@ def _update_one(desk: PluginDesk, plugin: InstalledPlugin) -> int:
         if not _agreed(desk, staged, plugin):
             complain(f"caliban: {plugin.name} was not updated; nothing was written\n")
             return NOT_INSTALLED
-        _keep(desk, staged)
+        _keep(desk, staged, is_update=True)
     return _say(f"updated: {plugin.name} {staged.plugin.manifest.version}".rstrip(), staged.digest)
 
 
@@ -209,15 +209,17 @@ def _lines(desk: PluginDesk, staged: StagedPlugin, before: InstalledPlugin | Non
             yield "  files that are none of its parts"
 
 
-def _keep(desk: PluginDesk, staged: StagedPlugin) -> None:
+def _keep(desk: PluginDesk, staged: StagedPlugin, *, is_update: bool = False) -> None:
     """Record the installation; the previous version and whether it was disabled are kept.
 
     What is there now is what counts, not what was there when the question was asked.
     """
 
     def change(records: PluginRecords) -> PluginRecords:
+        before = records.plugin(staged.plugin.name)
+        if is_update and before is None:
+            raise CommandRefused(f"{staged.plugin.name} was removed meanwhile; nothing was written")
         made = staged.install(desk.store)
-        before = records.plugin(made.name)
         if before is not None:
             made = replace(updated(before, made.current), source=made.source, marketplace=made.marketplace)
         others = (one for one in records.plugins if one.name != made.name)
