@@ -29,3 +29,22 @@ def on_terminal(cli: Cli, *args: str) -> str:
     reader.join(HANG_S)
     os.close(ours)
     return b"".join(chunks).decode().replace("\r\n", "\n")
+
+
+def at_question(cli: Cli, answer: str, *args: str) -> str:
+    """The same for a command that asks: what it is sent, with `answer` typed once it has asked."""
+    ours, theirs = os.openpty()
+    process = cli.start(*args, stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    seen = b""
+    try:
+        while chunk := os.read(ours, 1 << 16):
+            seen += chunk
+            if answer and seen.endswith(b"] "):
+                os.write(ours, answer.encode())
+                answer = ""
+    except OSError:
+        pass
+    process.wait(HANG_S)
+    os.close(ours)
+    return seen.decode().replace("\r\n", "\n")

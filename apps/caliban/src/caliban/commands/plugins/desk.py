@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -33,9 +34,12 @@ from caliban_plugins import (
     read_market,
 )
 from caliban_plugins.record import KnownMarketplace
+from caliban_plugins.signature import read_public_key
 from caliban_plugins.source import PluginSource, archive_source, git_source
 from caliban_plugins.table import MAX_JSON_BYTES, read_table
 from caliban_settings import Settings
+
+MAX_KEY_CHARS: Final = 1_000
 
 
 class PluginDesk(Struct, frozen=True, kw_only=True):
@@ -80,6 +84,11 @@ class PluginDesk(Struct, frozen=True, kw_only=True):
             )
         return market
 
+    def keys(self, name: str) -> tuple[str, ...]:
+        """The public keys pinned for the marketplace `name`; none where it was not added."""
+        known = self.store.records().marketplace(name)
+        return known.keys if known is not None else ()
+
     def market(self, place: str) -> tuple[Marketplace, str]:
         """The marketplace called `place`, as it was read last, or the one at that address; and its name.
 
@@ -122,7 +131,15 @@ class PluginDesk(Struct, frozen=True, kw_only=True):
             commit=found.commit,
         )
         market = read_market(read_table(found.data, found.place), based(known))
-        return market, replace(known, name=market.name), found.data
+        return market, replace(known, name=market.name, keys=self.keys(market.name)), found.data
+
+
+def typed_key(text: str) -> str:
+    """The public key that a person wrote, or that is in the file of that name. Raises `PluginFailed`."""
+    path = Path(local_path(text)) if len(text) < MAX_KEY_CHARS else None
+    if path is not None and path.is_file():
+        text = read_regular(path, max_bytes=MAX_KEY_CHARS).decode("utf-8", "replace")
+    return read_public_key(text).text
 
 
 def no_plugin(name: str, names: Iterable[str]) -> CommandRefused:

@@ -223,6 +223,9 @@ def _about(plugin: Plugin, installed: InstalledPlugin | None) -> dict[str, Any]:
         "digest": installed.current.digest if installed is not None else plugin.digest or None,
         "installed_at": installed.current.installed_at if installed is not None else None,
         "commit": (installed.current.commit or None) if installed is not None else None,
+        "package": (installed.current.package or None) if installed is not None else None,
+        "integrity": (installed.current.integrity or None) if installed is not None else None,
+        "signed_by": _signer(installed),
         "previous": installed.previous.version if installed is not None and installed.previous else None,
         "path": str(plugin.root),
         "skills": [plugin.full_name(file.name) for file in plugin.skills],
@@ -234,6 +237,11 @@ def _about(plugin: Plugin, installed: InstalledPlugin | None) -> dict[str, Any]:
         "themes_not_used": [file.name for file in plugin.themes],
         "notes": [*plugin.notes, *plugin.problems],
     }
+
+
+def _signer(installed: InstalledPlugin | None) -> str | None:
+    signed = installed.current.signed if installed is not None else None
+    return signed.words if signed is not None else None
 
 
 def _validate_market(root: Path, index: Path, invocation: Invocation) -> int:
