@@ -369,6 +369,7 @@ OTHER_PROGRAMS: Mapping[str, str] = {
     "caliban_permissions.side_effects": "tables of the options of the programs that it judges",
     "caliban_permissions.readonly": "the same",
     "caliban_permissions.commands": "the same",
+    "caliban_plugins.npm": "the options of npm",
     "caliban_plugins.repository": "the options of git",
     "caliban_sandbox.sandbox": "the options of bubblewrap",
     "caliban_tools_builtin.search.engine": "the options of ripgrep",

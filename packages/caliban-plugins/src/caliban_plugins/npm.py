@@ -14,7 +14,7 @@ from hashlib import sha512
 from pathlib import Path
 from typing import Final
 
-from caliban_common.files import ensure_private_dir, read_regular
+from caliban_common.files import ensure_private_dir
 from caliban_common.text import one_line
 from caliban_plugins.archive import MAX_ARCHIVE_BYTES
 from caliban_plugins.errors import SourceFailed
@@ -58,7 +58,7 @@ class Packages:
         names = sorted(os.listdir(packed))  # noqa: PTH208 - names are enough
         if len(names) != 1:
             raise SourceFailed(f"{source.words}: npm has left {len(names)} files, where one was expected")
-        return read_regular(packed / names[0], max_bytes=MAX_ARCHIVE_BYTES)
+        return read_file(packed, names[0], max_bytes=MAX_ARCHIVE_BYTES)
 
     async def _pack(self, source: PluginSource, folder: Path, packed: Path) -> None:
         scope, slash, _ = source.at.partition("/")
