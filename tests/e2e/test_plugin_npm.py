@@ -115,7 +115,6 @@ def test_hostile_packages_and_registries_bring_nothing(cli: Cli, registry: Regis
         ),
         "is missing": kit.tar_gz({"package.json": '{"name": "@acme/kit"}'}, top="p/"),
         "package.json": kit.tar_gz(kit.claude(), top="package/"),
-        "is no plugin": kit.tar_gz({"package.json": '{"name": "@acme/kit", "version": "1.0.0"}'}, top="p/"),
     }.items():
         registry.publish("1.0.0", data)
         registry.refused(words, may_be_npm=True)
