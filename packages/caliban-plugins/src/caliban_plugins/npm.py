@@ -38,6 +38,10 @@ _FLAGS: Final = (
     "--fund=false",
     "--dry-run=false",
     "--workspaces=false",
+    # By itself npm tries again for minutes, also what has the wrong digest.
+    "--fetch-retries=1",
+    "--fetch-retry-mintimeout=500",
+    "--fetch-retry-maxtimeout=2000",
     # The tarball comes from the registry itself, whatever host the registry says that it is at.
     "--replace-registry-host=always",
 )
