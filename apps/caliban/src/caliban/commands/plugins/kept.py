@@ -14,7 +14,7 @@ from caliban.cli.invocation import Invocation
 from caliban.cli.tables.plugins import PLUGIN
 from caliban.commands.plugins.desk import PluginDesk, installed_plugin, no_plugin, open_desk, told
 from caliban.commands.report import report
-from caliban.compose.plugins.parts import plugin_hooks
+from caliban.compose.plugins.parts import plugin_hooks, theme_problems
 from caliban.compose.plugins.places import part_lines, plugin_store
 from caliban.compose.plugins.policy import is_enabled
 from caliban.compose.plugins.run import with_plugins
@@ -134,6 +134,7 @@ def validate(invocation: Invocation) -> int:
         plugin = read_plugin(root)
     problems = [*plugin.problems]
     list(plugin_hooks([plugin], problems))
+    problems += theme_problems(plugin)
     if invocation.values["json"]:
         text = dumps({**_about(plugin, None), "digest": tree_digest(files), "problems": problems}).decode()
     else:
@@ -234,7 +235,7 @@ def _about(plugin: Plugin, installed: InstalledPlugin | None) -> dict[str, Any]:
         "output_styles": [plugin.full_name(file.name) for file in plugin.styles],
         "hooks": sorted({event for events in plugin.hooks.values() for event in events}),
         "mcp_servers": [server.full_name for server in plugin.servers],
-        "themes_not_used": [file.name for file in plugin.themes],
+        "themes": [plugin.full_name(file.name) for file in plugin.themes],
         "notes": [*plugin.notes, *plugin.problems],
     }
 
