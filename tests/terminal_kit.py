@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 
 from command_kit import Cli
 from hang_guard import HANG_S
@@ -31,8 +32,8 @@ def on_terminal(cli: Cli, *args: str) -> str:
     return b"".join(chunks).decode().replace("\r\n", "\n")
 
 
-def at_question(cli: Cli, answer: str, *args: str) -> str:
-    """The same for a command that asks: what it is sent, with `answer` typed once it has asked."""
+def at_question(cli: Cli, answer: str, *args: str, meanwhile: Callable[[], None] | None = None) -> str:
+    """The same for a command that asks: once it has, `meanwhile` is done, and `answer` typed."""
     ours, theirs = os.openpty()
     process = cli.start(*args, stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
@@ -41,6 +42,8 @@ def at_question(cli: Cli, answer: str, *args: str) -> str:
         while chunk := os.read(ours, 1 << 16):
             seen += chunk
             if answer and seen.endswith(b"] "):
+                if meanwhile is not None:
+                    meanwhile()
                 os.write(ours, answer.encode())
                 answer = ""
     except OSError:

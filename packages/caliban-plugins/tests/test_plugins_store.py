@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from caliban_common.errors import CalibanError
 from caliban_common.filelock import try_lock
-from caliban_plugins import InstalledPlugin, PluginRecords, PluginStore, StoreUnusable
+from caliban_plugins import InstalledPlugin, NoSuchPlugin, PluginRecords, PluginStore, StoreUnusable
 from caliban_plugins.record import InstalledVersion
 from caliban_plugins.source import PluginSource
 from caliban_plugins.store import switched, updated
@@ -52,7 +52,7 @@ def test_a_version_before_is_kept_and_those_before_it_are_not(tmp_path: Path) ->
     store.change(lambda records: replace(records, plugins=(back,)))
     assert (store.root_of(back) / "plugin.json").read_text() == "two"
     assert switched(back) == made
-    with pytest.raises(StoreUnusable):
+    with pytest.raises(NoSuchPlugin):
         switched(replace(made, previous=None))
     store.change(lambda records: PluginRecords())
     assert not store.root.exists()

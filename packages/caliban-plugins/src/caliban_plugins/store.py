@@ -22,7 +22,7 @@ from caliban_common.errors import CalibanError
 from caliban_common.filelock import is_at, try_lock
 from caliban_common.files import BINARY, NOFOLLOW, ensure_private_dir, failed, read_regular, write_atomic
 from caliban_common.typed import typed
-from caliban_plugins.errors import StoreUnusable
+from caliban_plugins.errors import NoSuchPlugin, StoreUnusable
 from caliban_plugins.record import VERSION, InstalledPlugin, InstalledVersion, PluginRecords
 from caliban_plugins.table import read_table
 from caliban_plugins.tree import read_tree, tree_digest, tree_stamp, walk_tree
@@ -240,9 +240,9 @@ def check_owned(path: Path, status: os.stat_result, *, of_root: bool = False) ->
 
 
 def switched(plugin: InstalledPlugin) -> InstalledPlugin:
-    """A plugin whose version in use and the one before it have changed places. Raises `StoreUnusable`."""
+    """A plugin whose version in use and the one before it have changed places. Raises `NoSuchPlugin`."""
     if plugin.previous is None:
-        raise StoreUnusable(f"{plugin.name} has no earlier version to go back to")
+        raise NoSuchPlugin(f"{plugin.name} has no earlier version to go back to")
     return msgspec.structs.replace(plugin, current=plugin.previous, previous=plugin.current)
 
 

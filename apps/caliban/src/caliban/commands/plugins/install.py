@@ -254,8 +254,9 @@ def _lines(desk: PluginDesk, staged: StagedPlugin, before: InstalledPlugin | Non
             f"  {change.verb}: {'! ' if change.part.acts else ''}{change.part.kind} {change.part.name}"
             for change in changes
         )
-        if not changes and staged.digest != before.current.digest:
-            yield "  files that are none of its parts"
+        if not changes:
+            same = staged.digest == before.current.digest
+            yield "  nothing: it is the same" if same else "  files that are none of its parts"
 
 
 def _keep(desk: PluginDesk, staged: StagedPlugin, *, is_update: bool = False) -> None:

@@ -14,6 +14,7 @@ from caliban.cli.invocation import Invocation
 from caliban.cli.tables.plugins import PLUGIN
 from caliban.commands.plugins.desk import PluginDesk, installed_plugin, no_plugin, open_desk, told
 from caliban.commands.report import report
+from caliban.compose.plugins.fetch import forget_archives
 from caliban.compose.plugins.parts import plugin_hooks, theme_problems
 from caliban.compose.plugins.places import part_lines, plugin_store
 from caliban.compose.plugins.policy import is_enabled
@@ -116,7 +117,7 @@ def remove(invocation: Invocation) -> int:
         def change(records: PluginRecords) -> PluginRecords:
             return replace(records, plugins=tuple(one for one in records.plugins if one.name != gone))
 
-        store.change(change)
+        forget_archives(store.change(change))
     return print_text(f"removed: {gone}\n")
 
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from caliban.cli.invocation import Invocation
 from caliban.commands.asked import has_person, says_yes
 from caliban.commands.plugins.desk import PluginDesk, open_desk, place_source, told, typed_key
+from caliban.compose.plugins.fetch import forget_archives
 from caliban.errors import CommandRefused, UsageError
 from caliban.stdio import complain, print_lines, print_text
 from caliban_common.codec import dumps
@@ -138,7 +139,7 @@ def _remove(desk: PluginDesk, name: str) -> int:
         kept = tuple(one for one in records.marketplaces if one.name != known.name)
         return replace(records, marketplaces=kept)
 
-    desk.store.change(change)
+    forget_archives(desk.store.change(change))
     return print_text(f"removed: {name}\n")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, Literal
@@ -20,7 +21,7 @@ from caliban.compose.workspace import typed_path
 from caliban_common.errors import CalibanError
 from caliban_common.files import ensure_private_dir, read_regular, write_atomic
 from caliban_common.paths import cache_dir
-from caliban_plugins import SignatureRefused, SourceFailed, unpack
+from caliban_plugins import PluginRecords, SignatureRefused, SourceFailed, unpack
 from caliban_plugins.archive import MAX_ARCHIVE_BYTES, archive_root
 from caliban_plugins.market import FILES, market_file
 from caliban_plugins.npm import Packages, check_package, integrity_of
@@ -156,7 +157,7 @@ class Fetcher:
         if Path(source.at).is_absolute():
             data = read_regular(Path(source.at), max_bytes=MAX_ARCHIVE_BYTES)
             return _pinned(data, source)
-        kept = cache_dir() / "plugins" / source.sha256 if source.sha256 else None
+        kept = archive_cache() / source.sha256 if source.sha256 else None
         if kept is not None:
             try:
                 return _pinned(read_regular(kept, max_bytes=MAX_ARCHIVE_BYTES), source)
@@ -202,6 +203,22 @@ class Fetcher:
             raise SourceFailed(f"{url} cannot be fetched: {error.message}") from error
         except (OSError, ValueError) as error:
             raise SourceFailed(f"{url} cannot be found: {error}") from error
+
+
+def archive_cache() -> Path:
+    """Where archives that are pinned by their digest are kept, each under it."""
+    return cache_dir() / "plugins"
+
+
+def forget_archives(records: PluginRecords) -> None:
+    """Remove the archives that are kept, but for those of the plugins that are installed."""
+    named = {plugin.source.sha256 for plugin in records.plugins}
+    folder = archive_cache()
+    for path in folder.glob("*"):
+        if path.name not in named:
+            path.unlink(missing_ok=True)
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def refuse_unsigned(source: PluginSource, keys: tuple[str, ...]) -> None:
