@@ -176,6 +176,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.slash.prompts": "a draft is written by /init",
     "caliban.slash.registry": "words are completed once there is a menu",
     "caliban.slash.screen": "themes are those of the terminal",
+    "caliban_tui.theme.themes": "what other harnesses write, with the first theme that is so written",
     "caliban.slash.sessions": "prompts are looked for by /rewind",
     "caliban.slash.words": "what completes a word is loaded with the command's menu",
     "caliban.compose.styles": "the same",

@@ -15,6 +15,7 @@ from caliban.commands.config.change import chosen_scope
 from caliban.commands.plugins.desk import PluginDesk, open_desk, told, typed_key
 from caliban.commands.plugins.marketplace import refreshed
 from caliban.commands.plugins.switch import switch_in_settings
+from caliban.commands.plugins.themes import theme_problems
 from caliban.compose.plugins.fetch import local_path
 from caliban.compose.plugins.places import part_lines
 from caliban.compose.plugins.policy import trust_message
@@ -246,7 +247,7 @@ def _lines(desk: PluginDesk, staged: StagedPlugin, before: InstalledPlugin | Non
         yield f"replaces  the one from {before.source.words}"
     yield "parts     (! runs, steers or locks something by itself)"
     yield from (f"  {line}" for line in part_lines(staged.parts) or ["(none)"])
-    yield from (f"note      {one_line(note)}" for note in staged.notes)
+    yield from (f"note      {one_line(note)}" for note in (*staged.notes, *theme_problems(staged.plugin)))
     if before is not None:
         changes = capability_changes(before.current.parts, staged.parts)
         yield f"different from version {before.current.version or before.current.digest[:12]}:"

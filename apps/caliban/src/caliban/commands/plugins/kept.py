@@ -13,9 +13,10 @@ from caliban.cli.help import command_parser
 from caliban.cli.invocation import Invocation
 from caliban.cli.tables.plugins import PLUGIN
 from caliban.commands.plugins.desk import PluginDesk, installed_plugin, no_plugin, open_desk, told
+from caliban.commands.plugins.themes import theme_problems
 from caliban.commands.report import report
 from caliban.compose.plugins.fetch import forget_archives
-from caliban.compose.plugins.parts import plugin_hooks, theme_problems
+from caliban.compose.plugins.parts import plugin_hooks
 from caliban.compose.plugins.places import part_lines, plugin_store
 from caliban.compose.plugins.policy import is_enabled
 from caliban.compose.plugins.run import with_plugins

@@ -97,17 +97,6 @@ def plugin_hooks(plugins: Iterable[Plugin], problems: list[str]) -> Iterator[Hoo
                         yield replace(spec, env={**spec.env, **plugin.variables}, server=server)
 
 
-def theme_problems(plugin: Plugin) -> Iterator[str]:
-    """What is wrong with the themes of a plugin: each is read when somebody chooses it."""
-    from caliban_tui.theme.themes import TerminalKind, read_theme
-
-    for file in plugin.themes:
-        try:
-            read_theme(file.path, TerminalKind())
-        except CalibanError as error:
-            yield f"the theme {plugin.full_name(file.name)} cannot be used: {error.message}"
-
-
 def _servers_of(plugin: Plugin, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
     """Names of servers as they are called among those of everybody: a plugin may leave out its own name."""
     own = {server.name for server in plugin.servers}

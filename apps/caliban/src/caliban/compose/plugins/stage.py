@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from caliban.compose.plugins.chosen import plugin_problem
 from caliban.compose.plugins.fetch import FetchedTree, Fetcher
-from caliban.compose.plugins.parts import plugin_hooks, theme_problems
+from caliban.compose.plugins.parts import plugin_hooks
 from caliban_common.text import one_line
 from caliban_plugins import (
     Capability,
@@ -117,7 +117,6 @@ async def stage(
         raise ManifestRefused(f"{plugin.name} is not for here: {problem}")
     notes = [*plugin.problems, *plugin.notes]
     list(plugin_hooks([plugin], notes))
-    notes += theme_problems(plugin)
     path = plugin.manifest.path
     manifest = read_file(place, path) if path else b""
     return StagedPlugin(
