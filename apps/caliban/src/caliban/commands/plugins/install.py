@@ -15,13 +15,13 @@ from caliban.commands.config.change import chosen_scope
 from caliban.commands.plugins.desk import PluginDesk, open_desk, told, typed_key
 from caliban.commands.plugins.marketplace import refreshed
 from caliban.commands.plugins.switch import switch_in_settings
-from caliban.commands.plugins.themes import theme_problems
 from caliban.compose.plugins.fetch import local_path
 from caliban.compose.plugins.places import part_lines
 from caliban.compose.plugins.policy import trust_message
 from caliban.compose.plugins.stage import StagedPlugin, stage
 from caliban.errors import CommandRefused, UsageError
 from caliban.faces.cancellable import run_cancellable
+from caliban.faces.themes import theme_problems
 from caliban.stdio import complain, print_lines, print_text, write_out
 from caliban_common.terminal import visible
 from caliban_common.text import one_line

@@ -13,7 +13,6 @@ from caliban.cli.help import command_parser
 from caliban.cli.invocation import Invocation
 from caliban.cli.tables.plugins import PLUGIN
 from caliban.commands.plugins.desk import PluginDesk, installed_plugin, no_plugin, open_desk, told
-from caliban.commands.plugins.themes import theme_problems
 from caliban.commands.report import report
 from caliban.compose.plugins.fetch import forget_archives
 from caliban.compose.plugins.parts import plugin_hooks
@@ -22,6 +21,7 @@ from caliban.compose.plugins.policy import is_enabled
 from caliban.compose.plugins.run import with_plugins
 from caliban.compose.workspace import current_dir, typed_path
 from caliban.errors import CommandRefused
+from caliban.faces.themes import theme_problems
 from caliban.stdio import complain, print_lines, print_text, write_out
 from caliban_common.codec import dumps
 from caliban_common.errors import CalibanError
