@@ -98,6 +98,24 @@ def test_what_a_pinned_key_signs_installs_and_nothing_less_takes_its_place(cli: 
     assert kit.left_behind(cli.home) == []
 
 
+def test_keys_of_the_settings_count_before_all_others(cli: Cli, shop: Shop) -> None:
+    settings = f"web_fetch_hosts = ['{shop.place}']\n[plugins.marketplaces.keys]\n"
+    cli.configure(f"{settings}acme = ['nonsense']\n")
+    shop.offer("0.1.0", more={"public_key": THEIRS.public})
+    refused(cli, "no public key", "marketplace", "add", shop.index)
+    cli.configure(f"{settings}acme = ['{OURS.public}']\n")
+    refused(cli, "has other keys", "marketplace", "add", shop.index, "--key", THEIRS.public)
+    done = cli.run("plugin", "marketplace", "add", shop.index)
+    assert done.code == 0 and f"must be signed by the key {OURS.public}" in done.err
+    assert "is not the pinned one and does not count" in done.err
+    refused(cli, "has other keys", "install", "acme.notes@acme", "--yes", "--key", THEIRS.public)
+    assert cli.run("plugin", "install", "acme.notes@acme", "--yes").code == 0
+    shop.offer("0.2.0", by=None)
+    refused(cli, "it is not signed, and the key 0101", "update", "acme.notes", "--yes")
+    assert cli.run("plugin", "remove", "acme.notes").code == 0
+    refused(cli, "it is not signed", "install", f"acme.notes@{shop.index}", "--yes")
+
+
 @pytest.mark.parametrize("answer", ["y", "n"])
 def test_a_key_that_a_list_brings_is_shown_and_asked_about(cli: Cli, shop: Shop, answer: str) -> None:
     shop.offer("0.1.0", more={"public_key": OURS.public})

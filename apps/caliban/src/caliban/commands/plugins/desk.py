@@ -17,7 +17,7 @@ from caliban.cli.invocation import Invocation
 from caliban.compose.host import Host, this_host
 from caliban.compose.plugins.fetch import Fetcher, local_path
 from caliban.compose.plugins.places import plugin_store
-from caliban.compose.plugins.policy import source_problem
+from caliban.compose.plugins.policy import KEYS, settled_keys, source_problem
 from caliban.compose.project import Project, open_project
 from caliban.compose.workspace import build_workspace
 from caliban.errors import CommandRefused, ConfigError
@@ -85,9 +85,26 @@ class PluginDesk(Struct, frozen=True, kw_only=True):
         return market
 
     def keys(self, name: str) -> tuple[str, ...]:
-        """The public keys pinned for the marketplace `name`; none where it was not added."""
+        """The public keys that count for the marketplace `name`: of the settings, else the pinned ones."""
+        return settled_keys(self.settings, name) or self.pinned(name)
+
+    def pinned(self, name: str) -> tuple[str, ...]:
+        """The public keys that a person pinned with the marketplace `name`; none where it was not added."""
         known = self.store.records().marketplace(name)
         return known.keys if known is not None else ()
+
+    def typed_key(self, text: str, name: str) -> str:
+        """The public key that a person wrote, or that is in the file of that name, for a marketplace.
+
+        Raises `PluginFailed`, and `CommandRefused` where the settings name others.
+        """
+        path = Path(local_path(text)) if len(text) < MAX_KEY_CHARS else None
+        if path is not None and path.is_file():
+            text = read_regular(path, max_bytes=MAX_KEY_CHARS).decode("utf-8", "replace")
+        key, settled = read_public_key(text).text, settled_keys(self.settings, name)
+        if settled and key not in settled:
+            raise CommandRefused(f"{KEYS}.{name} of the settings has other keys: {key} does not count")
+        return key
 
     def market(self, place: str) -> tuple[Marketplace, str]:
         """The marketplace called `place`, as it was read last, or the one at that address; and its name.
@@ -131,15 +148,7 @@ class PluginDesk(Struct, frozen=True, kw_only=True):
             commit=found.commit,
         )
         market = read_market(read_table(found.data, found.place), based(known))
-        return market, replace(known, name=market.name, keys=self.keys(market.name)), found.data
-
-
-def typed_key(text: str) -> str:
-    """The public key that a person wrote, or that is in the file of that name. Raises `PluginFailed`."""
-    path = Path(local_path(text)) if len(text) < MAX_KEY_CHARS else None
-    if path is not None and path.is_file():
-        text = read_regular(path, max_bytes=MAX_KEY_CHARS).decode("utf-8", "replace")
-    return read_public_key(text).text
+        return market, replace(known, name=market.name, keys=self.pinned(market.name)), found.data
 
 
 def no_plugin(name: str, names: Iterable[str]) -> CommandRefused:

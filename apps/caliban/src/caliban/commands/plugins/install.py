@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from caliban.cli.invocation import Invocation
 from caliban.commands.asked import has_person, lets_count
 from caliban.commands.config.change import chosen_scope
-from caliban.commands.plugins.desk import PluginDesk, open_desk, told, typed_key
+from caliban.commands.plugins.desk import PluginDesk, open_desk, told
 from caliban.commands.plugins.marketplace import refreshed
 from caliban.commands.plugins.switch import switch_in_settings
 from caliban.compose.plugins.fetch import local_path
@@ -171,7 +171,7 @@ def _archive(place: str, digest: str, inside: str) -> PluginSource:
 def _keys(desk: PluginDesk, marketplace: str) -> tuple[str, ...]:
     """The keys that one of must have signed it: the one that the flag names, else the pinned ones."""
     given = desk.invocation.values["key"]
-    return (typed_key(given),) if given is not None else desk.keys(marketplace)
+    return (desk.typed_key(given, marketplace),) if given is not None else desk.keys(marketplace)
 
 
 def _signed_beside(desk: PluginDesk, source: PluginSource) -> PluginSource:

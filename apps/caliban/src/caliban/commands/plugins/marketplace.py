@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from caliban.cli.invocation import Invocation
 from caliban.commands.asked import has_person, says_yes
-from caliban.commands.plugins.desk import PluginDesk, open_desk, place_source, told, typed_key
+from caliban.commands.plugins.desk import PluginDesk, open_desk, place_source, told
 from caliban.compose.plugins.fetch import forget_archives
 from caliban.errors import CommandRefused, UsageError
 from caliban.stdio import complain, print_lines, print_text
@@ -52,8 +52,8 @@ def refreshed(desk: PluginDesk, name: str) -> Marketplace:
         return desk.market(name)[0]
     if market.name != name:
         raise CommandRefused(f"{known.source.words} calls itself {market.name} now, and was {name}")
-    if now.keys:
-        _tell_other_key(market, now.keys)
+    if desk.keys(name):
+        _tell_other_key(market, desk.keys(name))
     _keep(desk, now, data)
     return market
 
@@ -74,7 +74,7 @@ def _add(desk: PluginDesk, place: str) -> int:
         complain("caliban: not added; nothing was written\n")
         return NOT_ADDED
     _keep(desk, replace(known, keys=keys), data)
-    for key in keys:
+    for key in keys or desk.keys(market.name):
         complain(f"caliban: what {market.name} offers must be signed by the key {_key_words(key)}\n")
     count = plural(len(market.entries), "plugin")
     return print_text(f"added: {market.name} ({count}), from {source.words}\n")
@@ -87,9 +87,9 @@ def _keys(desk: PluginDesk, market: Marketplace, pinned: tuple[str, ...]) -> tup
     """
     given = desk.invocation.values["key"]
     if given is not None:
-        pinned = (typed_key(given),)
-    if pinned:
-        _tell_other_key(market, pinned)
+        pinned = (desk.typed_key(given, market.name),)
+    if pinned or desk.keys(market.name):
+        _tell_other_key(market, desk.keys(market.name) if given is None else pinned)
         return pinned
     if not market.public_key:
         return ()
