@@ -62,6 +62,17 @@ def test_each_byte_of_a_signature_counts_but_those_of_its_untrusted_comment(preh
     assert "other" not in said.words
 
 
+@pytest.mark.parametrize("line", [1, 3])
+def test_base64_has_one_spelling_alone(line: int) -> None:
+    lines = signer().sign(DATA).split("\n")
+    packed = lines[line].rstrip("=")
+    alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+    other = packed[:-1] + alphabet[alphabet.index(packed[-1]) + 1]
+    lines[line] = other + lines[line][len(packed) :]
+    assert base64.b64decode(lines[line]) == base64.b64decode(signer().sign(DATA).split("\n")[line])
+    assert "as it is written" in refusal(DATA, "\n".join(lines), signer().public)
+
+
 @settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_no_text_that_was_not_signed_so_is_taken(data: st.DataObject) -> None:

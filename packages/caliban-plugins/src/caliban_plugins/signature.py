@@ -162,8 +162,10 @@ def _decoded(text: str, size: int, words: str) -> bytes:
         data = base64.b64decode(text.encode("ascii"), validate=True)
     except (binascii.Error, ValueError):
         raise SignatureRefused(f"{words}: no base64") from None
-    if len(data) != size or base64.b64encode(data).decode() != text:
+    if len(data) != size:
         raise SignatureRefused(f"{words}: {len(data)} bytes, where {size} are expected")
+    if base64.b64encode(data).decode() != text:
+        raise SignatureRefused(f"{words}: no base64 as it is written")
     return data
 
 

@@ -170,8 +170,8 @@ PLUGIN: Final = Subcommand(
         JSON_LINES,
     ),
     usage="[VERB …]",
-    description="Plugins bring skills, commands, agents, output styles, hooks and MCP servers under names "
-    "PLUGIN:NAME. What a plugin may do is what you were shown when you installed it: each is pinned by a "
+    description="Plugins bring skills, commands, agents, output styles, hooks, MCP servers and themes under "
+    "names PLUGIN:NAME. What a plugin may do is what you were shown when you installed it: each is pinned by a "
     "digest of all of its files.",
     verbs=_VERBS,
 )
