@@ -171,7 +171,7 @@ PLUGIN: Final = Subcommand(
     ),
     usage="[VERB …]",
     description="Plugins bring skills, commands, agents, output styles, hooks, MCP servers and themes under "
-    "names PLUGIN:NAME. What a plugin may do is what you were shown when you installed it: each is pinned by a "
-    "digest of all of its files.",
+    "names PLUGIN:NAME. What a plugin may do is what you were shown when you installed it: each is pinned "
+    "by a digest of all of its files.",
     verbs=_VERBS,
 )
