@@ -47,8 +47,11 @@ def test_a_theme_of_a_plugin_paints_by_the_settings_and_by_name(cli: Cli) -> Non
         screen.type("dawn")
         screen.press("enter")
         screen.wait(lambda: THEIRS in screen.sent)
-        said(screen, "/theme kit:broken", "did you mean prompt?")
-        said(screen, "/theme kit:gone", "/theme does not know")
+        for name, words in (("broken", "did you mean prompt?"), ("gone", "/theme does not know")):
+            screen.type(f"/theme kit:{name}")
+            screen.wait(f"/theme kit:{name}")
+            screen.press("enter")
+            screen.wait(lambda words=words: words in " ".join(screen.text.split()))  # wherever a line ends
 
 
 def test_a_theme_whose_plugin_is_removed_is_missed_by_name_and_the_default_is_taken(cli: Cli) -> None:
@@ -57,7 +60,7 @@ def test_a_theme_whose_plugin_is_removed_is_missed_by_name_and_the_default_is_ta
     assert cli.run("plugin", "remove", "kit").code == 0
     cli.script(wire.exchange(wire.text("Painted.")), wire.exchange(wire.text("ok")))
     with on_screen(cli, env=COLOURS) as screen:
-        screen.wait("no plugin kit that counts brings it")
+        screen.wait(lambda: "no plugin kit that counts brings it" in " ".join(screen.text.split()))
         said(screen, "hello", "Painted.")
         assert OURS not in screen.sent
     done = cli.run("-p", "hi")  # no screen, no colours: nothing to be missed
