@@ -47,6 +47,7 @@ PLUGIN_KEYS: Final[tuple[Key, ...]] = (
         path="plugins.marketplaces.keys.*",
         form=TEXTS,
         scopes=PERSON,
+        restart=True,
         doc="Public keys of minisign, by one of which what a marketplace of that name offers must be signed.",
     ),
     Key(
