@@ -323,7 +323,7 @@ def test_what_is_signed_or_lies_about_itself_is_not_installed(cli, tmp_path):
         {"name": "kit", "source": "./kit", "signature": "RWQ..."},
         {"name": "other", "source": "./kit"},
         {"name": "up", "source": "../kit"},
-        {"name": "npm", "source": {"source": "npm", "package": "x"}},
+        {"name": "npm", "source": {"source": "npm", "package": "--registry=x"}},
         {"name": "flag", "source": {"source": "url", "url": "--upload-pack=x"}},
         {"name": "path", "source": {"source": "git", "url": "/etc"}},
     ]
@@ -336,9 +336,13 @@ def test_what_is_signed_or_lies_about_itself_is_not_installed(cli, tmp_path):
     )
     assert cli.run("plugin", "marketplace", "add", str(shop)).code == 0
     said = cli.run("plugin", "marketplace", "list", "shop").out
-    assert "this version verifies no signatures" in said and "must stay in the marketplace" in said
+    assert "neither a signature of minisign nor" in said and "must stay in the marketplace" in said
     assert said.count("no address of a git repository") == 2
-    for name, words in (("kit", "it is signed"), ("other", "calls itself kit"), ("npm", "'npm'")):
+    for name, words in (
+        ("kit", "neither a signature"),
+        ("other", "calls itself kit"),
+        ("npm", "no name of a package"),
+    ):
         done = cli.run("plugin", "install", f"{name}@shop", "--yes")
         assert (done.code, words in done.err) == (1, True), done.err
     assert cli.run("plugin", "list").out == "(no plugins)\n"

@@ -185,13 +185,18 @@ def test_entries_become_sources() -> None:
     assert source(
         source={"source": "git-subdir", "url": "https://h/x.git", "path": "d", "sha": "a" * 40}
     ) == (PluginSource(kind="git", at="https://h/x.git", commit="a" * 40, inside="d"))
+    assert source(source={"source": "npm", "package": "@a/x", "version": "^1.2"}) == PluginSource(
+        kind="npm", at="@a/x", ref="^1.2"
+    )
     digest = "b" * 64
     versions = [{"version": "1", "tarball": "https://h/1", "sha256": "c" * 64}]
     versions.append({"version": "2", "download_url": "https://h/2", "sha256": digest.upper()})
     assert source(versions=versions) == PluginSource(kind="archive", at="https://h/2", sha256=digest)
     for bad in (
         {"source": "../up"},
-        {"source": {"source": "npm", "package": "x"}},
+        {"source": {"source": "npm", "package": "x/y"}},
+        {"source": {"source": "npm"}},
+        {"source": {"source": "pip", "package": "x"}},
         {"source": {"source": "github", "repo": "-o/n"}},
         {"source": {"source": "url", "url": "file:///etc"}},
         {"source": {"source": "url", "url": "https://u:p@h/x"}},

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from caliban_common.errors import CalibanError
-from caliban_plugins import InstalledPlugin, PluginRecords, PluginStore, StoreUnusable
+from caliban_common.filelock import try_lock
+from caliban_plugins import InstalledPlugin, NoSuchPlugin, PluginRecords, PluginStore, StoreUnusable
 from caliban_plugins.record import InstalledVersion
 from caliban_plugins.source import PluginSource
 from caliban_plugins.store import switched, updated
@@ -25,12 +27,18 @@ def staged(place: Path, text: str) -> tuple[Path, str]:
 def install(store: PluginStore, text: str) -> InstalledPlugin:
     with store.staging() as place:
         root, digest = staged(place, text)
-        stamp = store.put("p", root, digest)
-        now = InstalledVersion(version=text, digest=digest, manifest_sha256="", stamp=stamp, installed_at="")
-        before = store.records().plugin("p")
-        made = InstalledPlugin(name="p", source=PluginSource(kind="folder", at="/x"), current=now)
-        made = made if before is None else updated(before, now)
-        store.change(lambda records: replace(records, plugins=(made,)))
+
+        def change(records: PluginRecords) -> PluginRecords:
+            stamp = store.put("p", root, digest)
+            now = InstalledVersion(
+                version=text, digest=digest, manifest_sha256="", stamp=stamp, installed_at=""
+            )
+            before = records.plugin("p")
+            made = InstalledPlugin(name="p", source=PluginSource(kind="folder", at="/x"), current=now)
+            return replace(records, plugins=(made if before is None else updated(before, now),))
+
+        made = store.change(change).plugin("p")
+    assert made is not None
     return made
 
 
@@ -44,7 +52,7 @@ def test_a_version_before_is_kept_and_those_before_it_are_not(tmp_path: Path) ->
     store.change(lambda records: replace(records, plugins=(back,)))
     assert (store.root_of(back) / "plugin.json").read_text() == "two"
     assert switched(back) == made
-    with pytest.raises(StoreUnusable):
+    with pytest.raises(NoSuchPlugin):
         switched(replace(made, previous=None))
     store.change(lambda records: PluginRecords())
     assert not store.root.exists()
@@ -128,3 +136,60 @@ def test_a_folder_that_others_write_to_is_not_read(tmp_path: Path, mode: int) ->
     (tmp_path / "link").symlink_to("plugins")
     with pytest.raises(StoreUnusable, match="is a link"):
         PluginStore(tmp_path / "link").records()
+
+
+def test_a_lock_whose_file_was_removed_by_the_one_before_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = PluginStore(tmp_path / "plugins")
+    path = store.root / ".lock"
+    tries = []
+
+    def lock_once_removed(descriptor: int) -> bool:
+        tries.append(descriptor)
+        if len(tries) == 1:
+            path.unlink()
+        if len(tries) == 2:
+            shutil.rmtree(store.root)
+        return try_lock(descriptor)
+
+    monkeypatch.setattr("caliban_plugins.store.try_lock", lock_once_removed)
+
+    def change(records: PluginRecords) -> PluginRecords:
+        descriptor = os.open(path, os.O_RDWR)
+        assert not try_lock(descriptor)  # another process would find the same
+        os.close(descriptor)
+        return records
+
+    store.change(change)
+    assert len(tries) == 3
+
+
+def test_a_tree_that_is_put_while_another_process_waits_is_not_removed_by_it(tmp_path: Path) -> None:
+    store = PluginStore(tmp_path / "plugins")
+    ours, theirs = os.pipe()
+
+    def tidy() -> None:
+        os.read(ours, 1)  # the tree is in its place, and nothing names it yet
+        PluginStore(store.root).change(lambda records: replace(records, projects=records.projects))
+
+    child = os.fork()
+    if child == 0:
+        tidy()
+        os._exit(0)
+    with store.staging() as place:
+        root, digest = staged(place, "one")
+
+        def change(records: PluginRecords) -> PluginRecords:
+            stamp = store.put("p", root, digest)
+            os.write(theirs, b"x")
+            now = InstalledVersion(
+                version="1", digest=digest, manifest_sha256="", stamp=stamp, installed_at=""
+            )
+            source = PluginSource(kind="folder", at="/x")
+            return replace(records, plugins=(InstalledPlugin(name="p", source=source, current=now),))
+
+        store.change(change)
+    assert os.waitpid(child, 0)[1] == 0
+    found = store.records().plugin("p")
+    assert found is not None and store.is_whole(found)

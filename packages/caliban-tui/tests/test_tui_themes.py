@@ -236,7 +236,7 @@ def test_a_theme_of_a_persons_own(tmp_path: Path) -> None:
         ("t.toml", '[roles]\nprompt = "256"', "prompt is '256'; expected are"),
         ("t.toml", '[roles]\nprompt = "\\u001b[2J"', "expected are"),
         ("t.toml", "[roles]\nprompt = 3", "prompt is 3; expected are"),
-        ("t.toml", "# " + "x" * (1 << 20), "is larger than"),
+        ("t.toml", "# " + "x" * (1 << 20), "cannot be read: "),
     ],
 )
 def test_a_file_that_is_no_theme_is_told_of_by_file_role_and_what_was_expected(
@@ -247,6 +247,45 @@ def test_a_file_that_is_no_theme_is_told_of_by_file_role_and_what_was_expected(
         read_theme(path, TRUE)
     assert str(path) in failed.value.message
     assert words in failed.value.message
+
+
+def test_themes_of_others_come_last_and_one_whose_plugin_is_gone_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "dusk.toml", '[roles]\nprompt = "#010203"\n')
+    files = {"kit:dusk": str(path)}
+    assert choose_theme("kit:dusk", TRUE, None, [tmp_path], files).sgr("prompt") == "38;2;1;2;3"
+    write(tmp_path / "kit:dusk.toml", '[roles]\nprompt = "#040506"\n')
+    assert choose_theme("kit:dusk", TRUE, None, [tmp_path], files).sgr("prompt") == "38;2;4;5;6"
+    with pytest.raises(
+        ThemeError, match=r"'kit:dawn': no plugin kit that counts brings it; there are .*kit:dusk"
+    ):
+        choose_theme("kit:dawn", TRUE, None, [tmp_path], files)
+
+
+def test_a_theme_of_claude_gives_its_tokens_the_roles_of_here(tmp_path: Path) -> None:
+    overrides = {
+        "text": "#abc",
+        "error": "rgb(1, 2,3)",
+        "warning": "ansi256(99)",
+        "success": "ansi:greenBright",
+        "diffAdded": "#010203",
+        "userMessageBackground": "whatever",
+    }
+    value = {"name": "Dusk", "base": "dark-ansi", "overrides": overrides}
+    theme = read_theme(write(tmp_path / "d.json", json.dumps(value)), TRUE)
+    found = [theme.sgr(role) for role in ("reply", "error", "warning", "success", "added")]
+    assert found == ["38;2;170;187;204", "38;2;1;2;3", "38;5;99", "92", "48;2;1;2;3"]
+    assert theme.name == "Dusk" and theme.sgr("code") == choose_theme("terminal", TRUE).sgr("code")
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [3, [], {"text": 3}, {"text": "rgb(1,2)"}, {"text": "rgb(1,2,256)"}, {"text": "ansi256(256)"}]
+    + [{"text": text} for text in ("ansi:mauve", "red", "#12345", "#fff on #000", "\x1b[2J", "", "9")],
+)
+def test_a_theme_of_claude_with_no_colours_is_refused(tmp_path: Path, overrides: object) -> None:
+    path = write(tmp_path / "d.json", json.dumps({"overrides": overrides}))
+    with pytest.raises(ThemeError, match=r"d\.json: (?:overrides|text is .*expected are)"):
+        read_theme(path, TRUE)
 
 
 @given(

@@ -20,6 +20,7 @@ from caliban_plugins.tree import TreeFile
 
 MAX_PART_BYTES: Final = 256 * 1024
 MAX_SHOWN_CHARS: Final = 4_000
+COLOURS: Final = "colours of the terminal, for who chooses it"
 ROOT: Final = "${CALIBAN_PLUGIN_ROOT}"
 _STEERS: Final = rb"(?i)!`|\bmodel\b"
 _PROGRAM: Final = (
@@ -63,7 +64,7 @@ def capabilities(plugin: Plugin, files: Sequence[TreeFile]) -> tuple[Capability,
         *(_style(plugin, file) for file in plugin.styles),
         *(_words("skill", plugin, file) for file in plugin.skills),
         *(_words("agent", plugin, file) for file in plugin.agents),
-        *(_made("theme", file.name, b"", "kept, and not used by this version") for file in plugin.themes),
+        *(_made("theme", plugin.full_name(file.name), _data(file), COLOURS) for file in plugin.themes),
         *_programs(files),
     ]
     return tuple(sorted(parts, key=lambda part: not part.acts))

@@ -6,6 +6,7 @@ PluginFailed
 ├── ArchiveRefused       an archive is damaged, or holds what no plugin may
 ├── ManifestRefused      a manifest or an index says something else than its format
 ├── SourceFailed         a source could not be fetched, or is not what was pinned
+├── SignatureRefused     a signature is missing, damaged, of another key, or of something else
 ├── MarketplaceRefused   a marketplace is blocked, not listed, or has no such plugin
 ├── NoSuchPlugin         there is no plugin, or no marketplace, of that name
 └── StoreUnusable        what is kept is damaged, locked, or could be written by others
@@ -38,6 +39,10 @@ class ManifestRefused(PluginFailed):
 
 class SourceFailed(PluginFailed):
     """A plugin did not come from where it is."""
+
+
+class SignatureRefused(PluginFailed):
+    """What should be signed is not, or not by who should have."""
 
 
 class MarketplaceRefused(PluginFailed):

@@ -39,7 +39,7 @@ _PORTABLE: Final = (
     "extensions",
 )
 IDLE: Final = (
-    *("lspServers", "monitors", "channels", "userConfig", "settings", "dependencies", "experimental"),
+    *("lspServers", "monitors", "channels", "userConfig", "settings", "dependencies"),
     *("interface", "apps"),
 )
 """Members by which another harness does something, and that do nothing here."""
@@ -141,8 +141,13 @@ def _read(table: JsonTable, layout: Layout, path: str) -> PluginManifest:
             _place(source, kind, where, inline)
         for name in _SERVERS:
             _place(source, name, where, inline)
-    known = (*_ABOUT, *WHERE, *_SERVERS, "components", "caliban", "strict", "source", *IDLE)
+    experimental = table.table("experimental")
+    if experimental is not None:
+        _place(experimental, "themes", where, inline)
+    known = (*_ABOUT, *WHERE, *_SERVERS, "components", "caliban", "strict", "source", "experimental", *IDLE)
     idle = [name for name in IDLE if table.values.get(name)]
+    if experimental is not None:
+        idle += (f"experimental.{name}" for name in experimental.others(("themes",)))
     notes = [f"{', '.join(idle)} does nothing in this version"] if idle else []
     if layout != "given":
         notes += (f"`{name}` is not known here, and does nothing" for name in table.others(known))

@@ -13,7 +13,15 @@ from caliban_common.near import did_you_mean
 from caliban_plugins.errors import ManifestRefused, MarketplaceRefused
 from caliban_plugins.manifest import check_name
 from caliban_plugins.paths import shown_path
-from caliban_plugins.source import PluginSource, archive_source, refuse_signed, source_of
+from caliban_plugins.source import (
+    SIGNATURE,
+    PluginSource,
+    archive_source,
+    refuse_unverified,
+    signature_of,
+    signed,
+    source_of,
+)
 from caliban_plugins.table import JsonTable
 
 FILES: Final = (".claude-plugin/marketplace.json", "marketplace.json", ".plugin/marketplace.json")
@@ -33,11 +41,12 @@ class MarketEntry(Struct, frozen=True, kw_only=True):
 
 
 class Marketplace(Struct, frozen=True, kw_only=True):
-    """A list of plugins, by its own name."""
+    """A list of plugins, by its own name. `public_key` is the one that it names: its own word alone."""
 
     name: str
     entries: tuple[MarketEntry, ...] = ()
     place: str = ""
+    public_key: str = ""
 
     def find(self, name: str) -> MarketEntry:
         """The entry `name`. Raises `MarketplaceRefused`."""
@@ -53,9 +62,10 @@ class Marketplace(Struct, frozen=True, kw_only=True):
 def read_market(table: JsonTable, base: PluginSource | None) -> Marketplace:
     """The marketplace in `table`, which lies at `base`. An entry that says nonsense costs no other.
 
-    Raises `ManifestRefused`.
+    Raises `ManifestRefused`, and `SignatureRefused` where the list itself is signed.
     """
     name = check_name(table.text("name", required=True), table)
+    refuse_unverified(table, SIGNATURE)
     metadata = table.table("metadata")
     root = metadata.paths("pluginRoot") if metadata is not None else ()
     entries: dict[str, MarketEntry] = {}
@@ -67,7 +77,12 @@ def read_market(table: JsonTable, base: PluginSource | None) -> Marketplace:
         if entry.name in entries:
             raise table.error("plugins", f"has {entry.name!r} twice")
         entries[entry.name] = entry
-    return Marketplace(name=name, entries=tuple(entries.values()), place=table.place)
+    return Marketplace(
+        name=name,
+        entries=tuple(entries.values()),
+        place=table.place,
+        public_key=table.text("public_key"),
+    )
 
 
 def market_file(root: Path) -> Path:
@@ -96,18 +111,17 @@ def _entry(row: JsonTable, base: PluginSource | None, root: str) -> MarketEntry:
 
 def _released(name: str, row: JsonTable) -> MarketEntry:
     """An entry of the guide's index: archives by version, the last of them the newest."""
-    refuse_signed(row)
     versions = row.tables("versions")
     newest = versions[-1] if versions else row
-    refuse_signed(newest)
     url = newest.text("tarball") or newest.text("download_url") or row.text("download_url", required=True)
     digest = newest.text("sha256") or (row.text("sha256") if newest is row else "")
     if not digest:
         raise newest.error("sha256", "is missing: an archive without a digest is not taken")
+    source = archive_source(url, sha256=digest.lower())
     return MarketEntry(
         name=name,
         version=newest.text("version"),
         description=row.text("description"),
-        source=archive_source(url, sha256=digest.lower()),
+        source=signed(source, signature_of(newest) or signature_of(row), newest),
         min_version=newest.text("min_caliban"),
     )

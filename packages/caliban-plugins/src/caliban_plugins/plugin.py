@@ -169,11 +169,13 @@ class _Reading:
                     yield PluginFile(path=file, name=":".join(file.relative_to(top).with_suffix("").parts))
 
     def themes(self) -> Iterator[PluginFile]:
-        """Files of themes, whatever they are: nothing reads them."""
+        """Files of themes, each name once."""
+        seen: set[str] = set()
         for place in self.places("themes"):
-            path = self._root / place
+            path = self._root if place == "." else self._root / place
             for file in sorted(path.iterdir()) if path.is_dir() else (path,):
-                if file.is_file():
+                if file.suffix in (".toml", ".json") and file.is_file() and file.stem not in seen:
+                    seen.add(file.stem)
                     yield PluginFile(path=file, name=file.stem)
 
     def hooks(self) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from caliban_plugins.capability import Capability
+from caliban_plugins.signature import SignedBy
 from caliban_plugins.source import PluginSource
 
 VERSION = 1
@@ -17,7 +18,8 @@ class InstalledVersion(Struct, frozen=True, kw_only=True):
     """One version that a person agreed to.
 
     `digest` is that of its tree, `stamp` what the files looked like once they were written; `commit` is what
-    git found. `installed_at` is RFC 3339 in UTC.
+    git found, `package` and `integrity` what npm did: its name and version, and its SHA-512. `signed` says
+    who signed its archive. `installed_at` is RFC 3339 in UTC.
     """
 
     version: str
@@ -26,6 +28,9 @@ class InstalledVersion(Struct, frozen=True, kw_only=True):
     stamp: str
     installed_at: str
     commit: str = ""
+    package: str = ""
+    integrity: str = ""
+    signed: SignedBy | None = None
     given: Mapping[str, Any] | None = None
     parts: tuple[Capability, ...] = ()
 
@@ -48,15 +53,24 @@ class InstalledPlugin(Struct, frozen=True, kw_only=True):
         """Its name and whose list it is from."""
         return f"{self.name}@{self.marketplace}" if self.marketplace else self.name
 
+    @property
+    def signed(self) -> SignedBy | None:
+        """Who signed it: going back to a version from before that is no way around it."""
+        return self.current.signed or (self.previous.signed if self.previous is not None else None)
+
 
 class KnownMarketplace(Struct, frozen=True, kw_only=True):
-    """A marketplace that a person added; `sha256` is that of its index as it was read last."""
+    """A marketplace that a person added; `sha256` is that of its index as it was read last.
+
+    What it offers must be signed by one of `keys`, public keys of minisign, where there are some.
+    """
 
     name: str
     source: PluginSource
     sha256: str
     updated_at: str
     commit: str = ""
+    keys: tuple[str, ...] = ()
 
 
 class ProjectConsent(Struct, frozen=True, kw_only=True):

@@ -18,6 +18,7 @@ from caliban_common.text import one_line
 from caliban_plugins.archive import MAX_ARCHIVE_BYTES, unpack
 from caliban_plugins.errors import SourceFailed
 from caliban_plugins.paths import shown_path
+from caliban_plugins.programs import program_on
 from caliban_plugins.source import PluginSource
 from caliban_plugins.table import MAX_JSON_BYTES
 from caliban_process import Command, Completed, NotStarted, Runner
@@ -129,7 +130,7 @@ class Repositories:
     async def _git(
         self, store: Path | None, *words: str, before: tuple[str, ...] = (), limit: int = 8 << 20
     ) -> Completed:
-        program = self._program()
+        program = program_on(self._env, "git")
         place = () if store is None else (f"--git-dir={store}",)
         pins = tuple(word for pin in _PINS for word in ("-c", pin))
         command = Command(
@@ -148,12 +149,3 @@ class Repositories:
             said = one_line(done.stderr.text(), max_chars=300) or "it did not end in time"
             raise SourceFailed(f"git {words[0]} failed: {said}")
         return done
-
-    def _program(self) -> str:
-        entries = [
-            item for item in self._env.get("PATH", os.defpath).split(os.pathsep) if Path(item).is_absolute()
-        ]
-        program = shutil.which("git", path=os.pathsep.join(entries))
-        if program is None:
-            raise SourceFailed("git is not installed", hint="install git, or take an archive or a folder")
-        return program

@@ -7,14 +7,16 @@ from pathlib import PurePath
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban_common.lazy import lazy_pattern
-from caliban_plugins.errors import MarketplaceRefused, PluginPathRefused, SourceFailed
+from caliban_plugins.errors import PluginPathRefused, SignatureRefused, SourceFailed
 from caliban_plugins.paths import inner_path, shown_path
+from caliban_plugins.signature import MAX_CHARS, UNTRUSTED
 from caliban_plugins.table import JsonTable
 
-SourceKind: TypeAlias = Literal["folder", "git", "archive", "index"]
-"""A directory, a git repository, an archive (a file or an address), a JSON file at an address."""
+SourceKind: TypeAlias = Literal["folder", "git", "archive", "index", "npm"]
+"""A directory, a git repository, an archive (a file or an address), a JSON file at an address, a package."""
 
 GITHUB: Final = "https://github.com"
 _OWNER: Final = lazy_pattern(r"[A-Za-z0-9][\w.-]{0,99}/[A-Za-z0-9_][\w.-]{0,99}", re.ASCII)
@@ -23,15 +25,27 @@ _URL: Final = lazy_pattern(r"(https|ssh)://[^\s\x00-\x20\x7f\"'`<>\\^{|}]+", re.
 _REF: Final = lazy_pattern(r"[A-Za-z0-9_][\w./+@-]{0,199}", re.ASCII)
 _HEX: Final = lazy_pattern(r"[0-9a-f]{64}")
 _COMMIT: Final = lazy_pattern(r"[0-9a-f]{40}|[0-9a-f]{64}")
-SIGNATURES: Final = ("signature", "signatures", "sigstore", "minisign", "cosign", "gpg", "attestation")
-"""Members that say that an entry is signed; no verifier of any of these is part of this version."""
+SIGNATURE: Final = "signature"
+"""The member with a signature of minisign: the text of its file, or the address of it."""
+UNVERIFIED: Final = ("signatures", "sigstore", "minisign", "cosign", "gpg", "attestation")
+"""Members that say that an entry is signed in another way; no verifier of these is part of this version."""
+_PACKAGE: Final = lazy_pattern(r"(?:@[a-z0-9][a-z0-9._~-]*/)?[a-z0-9][a-z0-9._~-]*")
+_FILE: Final = lazy_pattern(r".*\.(?:tgz|tar|tar\.gz)")
+_VERSION: Final = lazy_pattern(
+    r"[A-Za-z][\w-]{0,60}|(?:[~^]|[<>]=?|=)?v?\d+(?:\.(?:\d+|[xX*])){0,2}(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?",
+    re.ASCII,
+)
+MAX_PACKAGE_CHARS: Final = 214
+LATEST: Final = "latest"
 
 
 class PluginSource(Struct, frozen=True, kw_only=True):
     """One place.
 
-    `at` is a path or an address; `ref` names a branch or a tag, `commit` and `sha256` pin what must be found
-    there; `inside` is the folder of the plugin within it, empty for the whole.
+    `at` is a path, an address or the name of a package; `ref` names a branch, a tag or a version, `commit`
+    and `sha256` pin what must be found there; `inside` is the folder of the plugin within it, empty for the
+    whole. `signature` is that of the archive, its text or where it is; `registry` has the package, the
+    person's own where it is empty.
     """
 
     kind: SourceKind
@@ -40,13 +54,16 @@ class PluginSource(Struct, frozen=True, kw_only=True):
     commit: str = ""
     sha256: str = ""
     inside: str = ""
+    signature: str = ""
+    registry: str = ""
 
     @property
     def words(self) -> str:
         """The place for a person."""
         pin = self.commit[:12] or self.ref
         within = f", in {self.inside}" if self.inside else ""
-        return f"{self.kind} {self.at}{f' at {pin}' if pin else ''}{within}"
+        of = f", of {self.registry}" if self.registry else ""
+        return f"{self.kind} {self.at}{f' at {pin}' if pin else ''}{of}{within}"
 
 
 def folder_source(at: str, *, inside: str = "") -> PluginSource:
@@ -79,20 +96,77 @@ def git_source(
 
 def archive_source(at: str, *, sha256: str = "", inside: str = "", local: bool = False) -> PluginSource:
     """An archive at an https address, or with `local` a file. Raises `SourceFailed`."""
-    is_web = _URL.fullmatch(at) is not None and at.startswith("https://")
-    if not is_web and not (local and PurePath(at).is_absolute()) and not _is_loopback(at):
+    if not _is_web(at) and not (local and PurePath(at).is_absolute()):
         raise SourceFailed(f"{shown_path(at)} is no https address", hint="plain http is not asked")
     if sha256 and _HEX.fullmatch(sha256) is None:
         raise SourceFailed(f"{shown_path(sha256)} is no SHA-256: 64 hexadecimal digits")
     return PluginSource(kind="archive", at=at, sha256=sha256, inside=_inside(inside))
 
 
+def npm_source(package: str, *, version: str = "", registry: str = "") -> PluginSource:
+    """A package of npm: its name and a version, a simple range or a tag. Raises `SourceFailed`.
+
+    Whatever else npm would take for a package, a path, an address or an alias, is none here.
+    """
+    name = package.rpartition("/")[2]
+    if (
+        len(package) > MAX_PACKAGE_CHARS
+        or _PACKAGE.fullmatch(package) is None
+        or _FILE.fullmatch(name) is not None
+        or name in ("node_modules", "favicon.ico")
+    ):
+        raise SourceFailed(f"{shown_path(package)} is no name of a package of npm")
+    if version and (len(version) > 100 or _VERSION.fullmatch(version) is None):
+        raise SourceFailed(
+            f"{shown_path(version)} is no version of a package",
+            hint="1.2.3, ^1.2.3, ~1.2 or a tag; not several of them",
+        )
+    if registry and not _is_web(registry):
+        raise SourceFailed(f"{shown_path(registry)} is no https address of a registry")
+    return PluginSource(kind="npm", at=package, ref=version, registry=registry)
+
+
 def source_of(table: JsonTable, base: PluginSource | None, root: str = "") -> PluginSource:
     """The source in an entry of a Claude marketplace at `base`, whose plugins lie below `root`.
 
-    Raises `ManifestRefused`, `SourceFailed` and `MarketplaceRefused`.
+    Raises `ManifestRefused`, `SourceFailed`, `SignatureRefused` and `MarketplaceRefused`.
     """
-    refuse_signed(table)
+    found = _source(table, base, root)
+    below = table.table("source") if isinstance(table.values.get("source"), dict) else None
+    signatures = [signature_of(one) for one in (table, below) if one is not None]
+    return signed(found, next(filter(None, signatures), ""), table)
+
+
+def signed(source: PluginSource, signature: str, table: JsonTable) -> PluginSource:
+    """`source` with its signature, where it is of a kind that has one. Raises `SignatureRefused`."""
+    if signature and source.kind not in ("archive", "npm"):
+        raise SignatureRefused(
+            f"{table.place}: it is signed, and signatures of archives alone are verified here, not of "
+            f"what comes by {source.kind}",
+            hint="fetch and verify it yourself, then install the folder",
+        )
+    return replace(source, signature=signature)
+
+
+def signature_of(table: JsonTable) -> str:
+    """The signature in an entry: the text of its file, or its address; empty where there is none.
+
+    Raises `SignatureRefused` for what is neither, and for members that nobody here verifies.
+    """
+    refuse_unverified(table)
+    value = table.values.get(SIGNATURE)
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) and len(value) <= MAX_CHARS else ""
+    if text.startswith(UNTRUSTED) or _is_web(text):
+        return text
+    raise SignatureRefused(
+        f"{table.place}: `{SIGNATURE}` is neither a signature of minisign nor the https address of one",
+        hint="the whole text of the .minisig file, or where it is",
+    )
+
+
+def _source(table: JsonTable, base: PluginSource | None, root: str) -> PluginSource:
     value = table.values.get("source")
     if isinstance(value, str):
         if base is None or base.kind == "index":
@@ -118,20 +192,29 @@ def source_of(table: JsonTable, base: PluginSource | None, root: str = "") -> Pl
                 below.text("url", required=True), ref=ref, commit=commit, inside=below.text("path")
             )
         case "archive" | "tarball":
-            return archive_source(below.text("url", required=True), sha256=below.text("sha256"))
+            return archive_source(below.text("url", required=True), sha256=below.text("sha256").lower())
+        case "npm":
+            return npm_source(
+                below.text("package", required=True),
+                version=below.text("version"),
+                registry=below.text("registry"),
+            )
         case _:
-            raise below.error("source", f"is {kind!r}: plugins come by git, as folders and as archives here")
+            raise below.error(
+                "source", f"is {kind!r}: plugins come by git and npm, as folders and as archives here"
+            )
 
 
-def refuse_signed(table: JsonTable) -> None:
-    """Refuse an entry that is signed: what cannot be verified is not taken for verified.
+def refuse_unverified(table: JsonTable, *more: str) -> None:
+    """Refuse what is signed in a way that is not verified here: it is not taken for verified.
 
-    Raises `MarketplaceRefused`.
+    Raises `SignatureRefused`.
     """
-    signed = [name for name in SIGNATURES if table.values.get(name)]
-    if signed:
-        raise MarketplaceRefused(
-            f"{table.place}: it is signed (`{signed[0]}`), and this version verifies no signatures",
+    named = [name for name in (*UNVERIFIED, *more) if table.values.get(name)]
+    if named:
+        raise SignatureRefused(
+            f"{table.place}: it is signed (`{named[0]}`), and nothing but `{SIGNATURE}` of an archive, by "
+            "minisign, is verified here",
             hint="fetch and verify it yourself, then install the folder",
         )
 
@@ -145,6 +228,12 @@ def _inside(path: str) -> str:
 
 def _is_remote(text: str) -> bool:
     return _URL.fullmatch(text) is not None or _SSH.fullmatch(text) is not None
+
+
+def _is_web(text: str) -> bool:
+    """An https address, or one of this machine, without a name or a password in it."""
+    is_https = _URL.fullmatch(text) is not None and text.startswith("https://")
+    return (is_https and "@" not in text.split("/")[2]) or _is_loopback(text)
 
 
 def _is_loopback(text: str) -> bool:

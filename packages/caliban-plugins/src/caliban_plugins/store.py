@@ -12,17 +12,17 @@ import shutil
 import stat
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from caliban_common.errors import CalibanError
-from caliban_common.filelock import try_lock
+from caliban_common.filelock import is_at, try_lock
 from caliban_common.files import BINARY, NOFOLLOW, ensure_private_dir, failed, read_regular, write_atomic
 from caliban_common.typed import typed
-from caliban_plugins.errors import StoreUnusable
+from caliban_plugins.errors import NoSuchPlugin, StoreUnusable
 from caliban_plugins.record import VERSION, InstalledPlugin, InstalledVersion, PluginRecords
 from caliban_plugins.table import read_table
 from caliban_plugins.tree import read_tree, tree_digest, tree_stamp, walk_tree
@@ -96,18 +96,21 @@ class PluginStore:
     @contextmanager
     def staging(self) -> Iterator[Path]:
         """A new folder in the store for what is not looked at yet; it is gone at the end."""
-        ensure_private_dir(self.root)
-        self._is_ours()
         place = self.root / f"{_STAGING}{os.getpid()}-{os.urandom(6).hex()}"
-        place.mkdir(mode=0o700)
+        with self._locked():  # nobody removes the folder around it meanwhile
+            place.mkdir(mode=0o700)
         try:
             yield place
         finally:
             shutil.rmtree(place, ignore_errors=True)
-            self._tidy(self.root)
+            with suppress(CalibanError), self._locked():
+                self._tidy(self.root)
 
     def put(self, name: str, staged: Path, digest: str) -> str:
-        """Move a staged tree to where it is found by its digest; its stamp. Raises `StoreUnusable`."""
+        """Move a staged tree to where it is found by its digest; its stamp. Raises `FileFailed`.
+
+        To be called by what `change` is given: a tree that nothing names yet is one that others remove.
+        """
         place = self.tree(name, digest)
         ensure_private_dir(place.parent)
         try:
@@ -122,10 +125,17 @@ class PluginStore:
             raise failed("write", place, error) from error
         return tree_stamp(place)
 
+    def put_index(self, name: str, data: bytes) -> None:
+        """Keep the index of a marketplace. To be called as `put` is. Raises `FileFailed`."""
+        path = self.index(name)
+        ensure_private_dir(path.parent)
+        write_atomic(path, data, mode=0o600)
+
     def change(self, change: Callable[[PluginRecords], PluginRecords]) -> PluginRecords:
         """Write down what `change` makes of the records, and remove trees that nothing names any more.
 
-        Raises `StoreUnusable` and `FileFailed`; nothing is changed then.
+        `change` is given them as they are now, and no other process changes them until it is done. Raises
+        `StoreUnusable` and `FileFailed`; nothing is changed then.
         """
         with self._locked():
             records = change(self.records())
@@ -135,7 +145,7 @@ class PluginStore:
                 data = msgspec.json.format(msgspec.json.encode(records), indent=2) + b"\n"
                 write_atomic(self.path, data, mode=0o600)
             self._prune(records)
-        self._tidy(self.root)
+            self._tidy(self.root)
         return records
 
     def _prune(self, records: PluginRecords) -> None:
@@ -180,24 +190,34 @@ class PluginStore:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        ensure_private_dir(self.root)
-        self._is_ours()
-        path = self.root / ".lock"
-        flags = os.O_RDWR | os.O_CREAT | NOFOLLOW | BINARY
+        descriptor = self._lock()
         try:
-            descriptor = os.open(path, flags, 0o600)
-        except OSError as error:
-            raise failed("lock", path, error) from error
-        try:
-            for _ in range(LOCK_TRIES):
-                if try_lock(descriptor):
-                    break
-                time.sleep(LOCK_PAUSE_S)
-            else:
-                raise StoreUnusable(f"another process has locked {path}", hint="try again once it has ended")
             yield
         finally:
             os.close(descriptor)
+
+    def _lock(self) -> int:
+        """The open lock, held by this process. Whoever removes the last plugin removes the lock too."""
+        path = self.root / ".lock"
+        flags = os.O_RDWR | os.O_CREAT | NOFOLLOW | BINARY
+        for _ in range(LOCK_TRIES):
+            ensure_private_dir(self.root)
+            self._is_ours()
+            try:
+                descriptor = os.open(path, flags, 0o600)
+            except FileNotFoundError:
+                continue  # the folder was removed in between
+            except OSError as error:
+                raise failed("lock", path, error) from error
+            try:
+                if try_lock(descriptor) and is_at(descriptor, path):
+                    return descriptor
+            except BaseException:
+                os.close(descriptor)
+                raise
+            os.close(descriptor)
+            time.sleep(LOCK_PAUSE_S)
+        raise StoreUnusable(f"another process has locked {path}", hint="try again once it has ended")
 
 
 def check_owned(path: Path, status: os.stat_result, *, of_root: bool = False) -> None:
@@ -220,9 +240,9 @@ def check_owned(path: Path, status: os.stat_result, *, of_root: bool = False) ->
 
 
 def switched(plugin: InstalledPlugin) -> InstalledPlugin:
-    """A plugin whose version in use and the one before it have changed places. Raises `StoreUnusable`."""
+    """A plugin whose version in use and the one before it have changed places. Raises `NoSuchPlugin`."""
     if plugin.previous is None:
-        raise StoreUnusable(f"{plugin.name} has no earlier version to go back to")
+        raise NoSuchPlugin(f"{plugin.name} has no earlier version to go back to")
     return msgspec.structs.replace(plugin, current=plugin.previous, previous=plugin.current)
 
 

@@ -44,6 +44,13 @@ PLUGIN_KEYS: Final[tuple[Key, ...]] = (
         doc="Marketplaces, by name or place, that nothing may come from.",
     ),
     Key(
+        path="plugins.marketplaces.keys.*",
+        form=TEXTS,
+        scopes=PERSON,
+        restart=True,
+        doc="Public keys of minisign, by one of which what a marketplace of that name offers must be signed.",
+    ),
+    Key(
         path="strict_plugin_only_customization",
         form=FLAG,
         merge="strictest",

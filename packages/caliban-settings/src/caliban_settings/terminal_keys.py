@@ -14,7 +14,9 @@ TERMINAL_KEYS: Final[tuple[Key, ...]] = (
         doc="How the screen is used: the terminal's own scrollback, the whole screen, or lines for a reader.",
     ),
     Key(
-        path="tui.theme", form=TEXT, doc="The colours: dark, light, a theme of your own; else the terminal's."
+        path="tui.theme",
+        form=TEXT,
+        doc="The colours: dark, light, one of your own or PLUGIN:NAME; else the terminal's.",
     ),
     Key(
         path="tui.detail",

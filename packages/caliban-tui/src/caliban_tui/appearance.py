@@ -109,7 +109,7 @@ class Appearance:
     def change(self, wanted: UseScreen) -> None:
         """Another way to use the screen, for as long as the program runs. Raises `ThemeError`."""
         if wanted.theme:
-            self._theme = choose_theme(wanted.theme, self._kind, self._caps, self._folders())
+            self._theme = self._chosen(wanted.theme)
             self._theme_name = wanted.theme
             self._recolour()
         if wanted.painter:
@@ -163,13 +163,14 @@ class Appearance:
         answered: ImageProtocol = "kitty" if self._caps.kitty_graphics else sixel
         return image_protocol(self.options.graphics, self._env, answered)
 
-    def _folders(self) -> tuple[Path, ...]:
-        return tuple(map(Path, self.options.theme_folders))
+    def _chosen(self, name: str) -> Theme:
+        folders = tuple(map(Path, self.options.theme_folders))
+        return choose_theme(name, self._kind, self._caps, folders, self.options.theme_files)
 
     def _use_theme(self, name: str) -> None:
         """Paint in other colours; where there is no such theme the ones of now stay, and it is told."""
         try:
-            self._theme = choose_theme(name, self._kind, self._caps, self._folders())
+            self._theme = self._chosen(name)
         except CalibanError as error:
             self._complain(error)
             return

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
 from caliban_settings import Settings
+
+if TYPE_CHECKING:
+    from caliban_plugins import Plugin
 
 GRAPHICS_VARIABLE: Final = "CALIBAN_GRAPHICS"
 GRAPHICS: Final = ("kitty", "iterm", "sixel", "none")
@@ -46,6 +49,11 @@ def terminal_values(settings: Settings, environ: Mapping[str, str]) -> Mapping[s
         "shows_cost": said("showCostInStatusline", True),
         "graphics": next((name for name in GRAPHICS if name == graphics), ""),
     }
+
+
+def plugin_themes(plugins: Iterable[Plugin]) -> dict[str, str]:
+    """The files of the themes of plugins, by their names among those of everybody."""
+    return {plugin.full_name(file.name): str(file.path) for plugin in plugins for file in plugin.themes}
 
 
 def files_command(settings: Settings) -> tuple[str, ...]:

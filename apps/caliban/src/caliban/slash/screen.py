@@ -21,12 +21,14 @@ PAINTERS = ("inline", "full", "linear")
 DETAILS = ("brief", "normal", "full")
 
 
-def theme_names() -> tuple[str, ...]:
-    """All themes, the user's own included."""
+def theme_names(app: App) -> tuple[str, ...]:
+    """All themes, the user's own and those of plugins included."""
+    from caliban.compose.terminal import plugin_themes
     from caliban_common.paths import config_dir
     from caliban_tui.theme.themes import THEME_NAMES, own_themes
 
-    return (*THEME_NAMES, *own_themes((config_dir() / "themes",)))
+    own = (*THEME_NAMES, *own_themes((config_dir() / "themes",)))
+    return (*own, *(name for name in sorted(plugin_themes(app.live.read.plugins)) if name not in own))
 
 
 async def tui(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
@@ -39,7 +41,7 @@ async def tui(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
 
 async def theme(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
     """The themes, or another one."""
-    names = theme_names()
+    names = theme_names(app)
     if not arguments:
         rows = tuple(ChoiceRow(label="", line=f"/theme {name}") for name in names)
         return CommandAnswer(parts=(ShownChoice(title="themes", rows=rows),))

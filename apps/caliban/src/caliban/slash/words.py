@@ -38,7 +38,7 @@ def _sessions(app: App, session: Session) -> Iterable[str]:
 def _themes(app: App, session: Session) -> Iterable[str]:
     from caliban.slash.screen import theme_names
 
-    return theme_names()
+    return theme_names(app)
 
 
 def _painters(app: App, session: Session) -> Iterable[str]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from msgspec import Struct
 
+from caliban_common.errors import CalibanError
 from caliban_tui.errors import ThemeError
 from caliban_tui.terminal.caps import TerminalCaps
 from caliban_tui.theme.colour import ColourDepth, colour, parameters
@@ -72,10 +74,15 @@ def _encoding(env: Mapping[str, str]) -> str:
 
 
 def choose_theme(
-    name: str, kind: TerminalKind, caps: TerminalCaps | None = None, folders: Sequence[Path] = ()
+    name: str,
+    kind: TerminalKind,
+    caps: TerminalCaps | None = None,
+    folders: Sequence[Path] = (),
+    files: Mapping[str, str] = MappingProxyType({}),
 ) -> Theme:
     """The theme called `name` on a terminal of that kind: `auto`, a built-in one, a file in one of `folders`.
 
+    After these come `files`, the names and paths of themes that others bring: `plugin:name`.
     `auto` is dark or light, as the terminal answered that its background is, else as the environment says.
     Raises `ThemeError` for a name that there is not, or for a file that says something else.
     """
@@ -90,8 +97,12 @@ def choose_theme(
             for path in (folder / f"{name}.toml", folder / f"{name}.json"):
                 if path.is_file():
                     return read_theme(path, kind)
-    names = ", ".join([*THEME_NAMES, *own_themes(folders)])
-    raise ThemeError(f"there is no theme {name!r}; there are {names}")
+    if name in files:
+        return read_theme(Path(files[name]), kind)
+    names = ", ".join([*THEME_NAMES, *own_themes(folders), *files])
+    plugin, mark, _ = name.partition(":")
+    why = f": no plugin {plugin} that counts brings it" if mark else ""
+    raise ThemeError(f"there is no theme {name!r}{why}; there are {names}")
 
 
 def own_themes(folders: Sequence[Path]) -> tuple[str, ...]:
@@ -108,15 +119,21 @@ def own_themes(folders: Sequence[Path]) -> tuple[str, ...]:
 
 def read_theme(path: Path, kind: TerminalKind) -> Theme:
     """The theme of a file. Raises `ThemeError`, which names the file, the role and what was expected."""
+    from caliban_common.files import read_regular
+
     try:
-        data = path.read_bytes()[: MAX_FILE_BYTES + 1]
-    except OSError as error:
-        raise ThemeError(f"the theme {path} cannot be read: {error.strerror}") from error
-    if len(data) > MAX_FILE_BYTES:
-        raise ThemeError(f"the theme {path} is larger than {MAX_FILE_BYTES:,} bytes")
+        data = read_regular(path, max_bytes=MAX_FILE_BYTES)
+    except CalibanError as error:
+        raise ThemeError(f"the theme cannot be read: {error.message}") from error
     value = _parsed(path, data)
     if not isinstance(value, dict):
         raise ThemeError(f"the theme {path} has to be a table of roles, not {type(value).__name__}")
+    if "overrides" in value and "roles" not in value:
+        from caliban_tui.theme.overrides import BASES, roles_of
+
+        base = value.get("base", "dark")
+        roles = roles_of(value.pop("overrides"), f"the theme {path}")
+        value |= {"base": BASES.get(base, base) if isinstance(base, str) else base, "roles": roles}
     unknown = sorted(set(value) - {"name", "base", "roles"})
     if unknown:
         raise ThemeError(f"the theme {path} has {unknown[0]!r}; what it may have is name, base and roles")

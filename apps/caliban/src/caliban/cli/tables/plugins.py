@@ -19,6 +19,13 @@ _SCOPE: Final = flag(
     help="where it is switched: for you, or in settings of the project, shared or own (default: user)",
 )
 
+_KEY: Final = flag(
+    "--key",
+    type=words,
+    metavar="KEY",
+    help="the public key of minisign, or its file, by which what is offered must be signed",
+)
+
 _VERBS: Final = (
     Subcommand(
         "plugin list",
@@ -47,6 +54,13 @@ _VERBS: Final = (
             flag("--ref", type=words, metavar="REF", help="with --git: a branch, a tag or a whole commit"),
             flag("--archive", type=words, metavar="FILE_OR_URL", help="a .tar.gz, .tar.bz2 or .zip"),
             flag("--sha256", type=words, metavar="HEX", help="with --archive: what it must be"),
+            _KEY,
+            flag(
+                "--signature",
+                type=words,
+                metavar="FILE_OR_URL",
+                help="with --archive and --key: where its signature is (default: beside it, as .minisig)",
+            ),
             flag("--path", type=words, metavar="PATH", help="the folder of the plugin within that"),
             _YES,
             _SCOPE,
@@ -136,10 +150,11 @@ _VERBS: Final = (
             flag(
                 "place", metavar="PLACE", nargs="?", help="a folder, a repository or an address; else a name"
             ),
+            _KEY,
             JSON_LINES,
             *PLACE,
         ),
-        usage="add PLACE | remove NAME | list [NAME] | update [NAME]",
+        usage="add PLACE [--key KEY] | remove NAME | list [NAME] | update [NAME]",
         description="Look after marketplaces: marketplace.json in a folder or a git repository, or an index "
         "at an address. An index that was read is kept, and is what an installation goes by.",
     ),
@@ -155,8 +170,8 @@ PLUGIN: Final = Subcommand(
         JSON_LINES,
     ),
     usage="[VERB …]",
-    description="Plugins bring skills, commands, agents, output styles, hooks and MCP servers under names "
-    "PLUGIN:NAME. What a plugin may do is what you were shown when you installed it: each is pinned by a "
-    "digest of all of its files.",
+    description="Plugins bring skills, commands, agents, output styles, hooks, MCP servers and themes under "
+    "names PLUGIN:NAME. What a plugin may do is what you were shown when you installed it: each is pinned "
+    "by a digest of all of its files.",
     verbs=_VERBS,
 )

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,7 +17,7 @@ from caliban.cli.invocation import Invocation
 from caliban.compose.host import Host, this_host
 from caliban.compose.plugins.fetch import Fetcher, local_path
 from caliban.compose.plugins.places import plugin_store
-from caliban.compose.plugins.policy import source_problem
+from caliban.compose.plugins.policy import KEYS, settled_keys, source_problem
 from caliban.compose.project import Project, open_project
 from caliban.compose.workspace import build_workspace
 from caliban.errors import CommandRefused, ConfigError
@@ -33,9 +34,12 @@ from caliban_plugins import (
     read_market,
 )
 from caliban_plugins.record import KnownMarketplace
+from caliban_plugins.signature import read_public_key
 from caliban_plugins.source import PluginSource, archive_source, git_source
 from caliban_plugins.table import MAX_JSON_BYTES, read_table
 from caliban_settings import Settings
+
+MAX_KEY_CHARS: Final = 1_000
 
 
 class PluginDesk(Struct, frozen=True, kw_only=True):
@@ -80,6 +84,28 @@ class PluginDesk(Struct, frozen=True, kw_only=True):
             )
         return market
 
+    def keys(self, name: str) -> tuple[str, ...]:
+        """The public keys that count for the marketplace `name`: of the settings, else the pinned ones."""
+        return settled_keys(self.settings, name) or self.pinned(name)
+
+    def pinned(self, name: str) -> tuple[str, ...]:
+        """The public keys that a person pinned with the marketplace `name`; none where it was not added."""
+        known = self.store.records().marketplace(name)
+        return known.keys if known is not None else ()
+
+    def typed_key(self, text: str, name: str) -> str:
+        """The public key that a person wrote, or that is in the file of that name, for a marketplace.
+
+        Raises `PluginFailed`, and `CommandRefused` where the settings name others.
+        """
+        path = Path(local_path(text)) if len(text) < MAX_KEY_CHARS else None
+        if path is not None and path.is_file():
+            text = read_regular(path, max_bytes=MAX_KEY_CHARS).decode("utf-8", "replace")
+        key, settled = read_public_key(text).text, settled_keys(self.settings, name)
+        if settled and key not in settled:
+            raise CommandRefused(f"{KEYS}.{name} of the settings has other keys: {key} does not count")
+        return key
+
     def market(self, place: str) -> tuple[Marketplace, str]:
         """The marketplace called `place`, as it was read last, or the one at that address; and its name.
 
@@ -122,7 +148,7 @@ class PluginDesk(Struct, frozen=True, kw_only=True):
             commit=found.commit,
         )
         market = read_market(read_table(found.data, found.place), based(known))
-        return market, replace(known, name=market.name), found.data
+        return market, replace(known, name=market.name, keys=self.pinned(market.name)), found.data
 
 
 def no_plugin(name: str, names: Iterable[str]) -> CommandRefused:

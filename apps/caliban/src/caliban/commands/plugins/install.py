@@ -21,15 +21,17 @@ from caliban.compose.plugins.policy import trust_message
 from caliban.compose.plugins.stage import StagedPlugin, stage
 from caliban.errors import CommandRefused, UsageError
 from caliban.faces.cancellable import run_cancellable
+from caliban.faces.themes import theme_problems
 from caliban.stdio import complain, print_lines, print_text, write_out
 from caliban_common.terminal import visible
 from caliban_common.text import one_line
-from caliban_plugins import PluginFailed, capability_changes
+from caliban_plugins import PluginFailed, SourceFailed, capability_changes
+from caliban_plugins.signature import SUFFIX, refuse_downgrade
 from caliban_plugins.source import PluginSource, archive_source, folder_source, git_source
 from caliban_plugins.store import updated
 
 if TYPE_CHECKING:
-    from caliban_plugins import InstalledPlugin
+    from caliban_plugins import InstalledPlugin, PluginRecords
     from caliban_plugins.market import MarketEntry
 
 NOT_INSTALLED = 1
@@ -42,14 +44,19 @@ def install(invocation: Invocation) -> int:
     with told():
         source, entry, marketplace = _wanted(desk)
         desk.check_source(source, marketplace)
+        keys = _keys(desk, marketplace)
+        source = _signed_beside(desk, source)
         with desk.store.staging() as place:
-            fetch = partial(stage, desk.fetcher, source, place, entry=entry, marketplace=marketplace)
+            fetch = partial(
+                stage, desk.fetcher, source, place, entry=entry, marketplace=marketplace, keys=keys
+            )
             staged = run_cancellable(fetch, invocation.signals)
             before = desk.store.records().plugin(staged.plugin.name)
+            _refuse_lesser(staged, before)
             if not _agreed(desk, staged, before):
                 complain("caliban: not installed; nothing was written\n")
                 return NOT_INSTALLED
-            _keep(desk, staged, before)
+            _keep(desk, staged)
     scope = invocation.values["scope"]
     if scope not in (None, "user"):
         switch_in_settings(desk, staged.plugin.name, chosen_scope(scope), is_on=True)
@@ -83,17 +90,23 @@ def _update_one(desk: PluginDesk, plugin: InstalledPlugin) -> int:
         entry = market.find(plugin.name)
         source = entry.source or source
     desk.check_source(source, plugin.marketplace)
+    keys = desk.keys(plugin.marketplace)
+    if not keys and plugin.signed is not None and source.signature:
+        keys = (plugin.signed.key,)
     with desk.store.staging() as place:
-        fetch = partial(stage, desk.fetcher, source, place, entry=entry, marketplace=plugin.marketplace)
+        fetch = partial(
+            stage, desk.fetcher, source, place, entry=entry, marketplace=plugin.marketplace, keys=keys
+        )
         staged = run_cancellable(fetch, desk.invocation.signals)
         if staged.plugin.name != plugin.name:
             raise CommandRefused(f"what is there now calls itself {staged.plugin.name}; nothing was changed")
         if staged.digest == plugin.current.digest and desk.store.is_whole(plugin):
             return print_text(f"{plugin.name}: up to date\n")
+        _refuse_lesser(staged, plugin)
         if not _agreed(desk, staged, plugin):
             complain(f"caliban: {plugin.name} was not updated; nothing was written\n")
             return NOT_INSTALLED
-        _keep(desk, staged, plugin)
+        _keep(desk, staged, is_update=True)
     return _say(f"updated: {plugin.name} {staged.plugin.manifest.version}".rstrip(), staged.digest)
 
 
@@ -103,7 +116,7 @@ def _wanted(desk: PluginDesk) -> tuple[PluginSource, MarketEntry | None, str]:
     given = [name for name in ("spec", "dir", "git", "archive") if values[name] is not None]
     if len(given) != 1:
         raise UsageError("one plugin at a time: NAME@MARKETPLACE, --dir, --git or --archive")
-    for flag, needs in (("ref", "git"), ("sha256", "archive")):
+    for flag, needs in (("ref", "git"), ("sha256", "archive"), ("signature", "archive")):
         if values[flag] is not None and given != [needs]:
             raise UsageError(f"--{flag} goes with --{needs}")
     inside = values["path"] or ""
@@ -155,6 +168,41 @@ def _archive(place: str, digest: str, inside: str) -> PluginSource:
     return archive_source(local_path(place), sha256=digest, inside=inside, local=True)
 
 
+def _keys(desk: PluginDesk, marketplace: str) -> tuple[str, ...]:
+    """The keys that one of must have signed it: the one that the flag names, else the pinned ones."""
+    given = desk.invocation.values["key"]
+    return (desk.typed_key(given, marketplace),) if given is not None else desk.keys(marketplace)
+
+
+def _signed_beside(desk: PluginDesk, source: PluginSource) -> PluginSource:
+    """The archive that a person named, with where its signature is; said where that is not looked at."""
+    if desk.invocation.values["archive"] is None:
+        return source
+    place, is_local = desk.invocation.values["signature"], Path(source.at).is_absolute()
+    if desk.invocation.values["key"] is None:
+        if place is not None:
+            raise UsageError("--signature goes with --key: the public key that it is verified by")
+        if is_local and Path(source.at + SUFFIX).exists():
+            complain(f"caliban: {source.at}{SUFFIX} is not looked at: --key KEY verifies it\n")
+        return source
+    if place is None:
+        return replace(source, signature=source.at + SUFFIX)
+    return replace(source, signature=archive_source(place).at if "://" in place else local_path(place))
+
+
+def _refuse_lesser(staged: StagedPlugin, before: InstalledPlugin | None) -> None:
+    """Refuse what is less sure than what is there, and a package that changed under its version."""
+    if before is None:
+        return
+    refuse_downgrade(before.name, before.signed, staged.signed)
+    had, has = before.current, staged.fetched
+    if has.package and has.package == had.package and has.integrity != had.integrity:
+        raise SourceFailed(
+            f"{has.package} is not what it was: its integrity is {has.integrity}, and was {had.integrity}",
+            hint="no version of a package ever changes: whoever offers it has changed it",
+        )
+
+
 def _agreed(desk: PluginDesk, staged: StagedPlugin, before: InstalledPlugin | None) -> bool:
     """Whether a person agrees to what is shown; a folder that only has words in it needs no answer.
 
@@ -186,6 +234,8 @@ def _lines(desk: PluginDesk, staged: StagedPlugin, before: InstalledPlugin | Non
     yield from (f"about     {one_line(manifest.description, max_chars=300)}",) if manifest.description else ()
     yield f"from      {staged.source.words}"
     yield from (f"commit    {staged.commit}",) if staged.commit else ()
+    yield from (f"package   {staged.fetched.package}",) if staged.fetched.package else ()
+    yield from (f"signed    by {staged.signed.words}",) if staged.signed is not None else ()
     yield f"manifest  sha256 {staged.manifest_sha256}"
     yield f"digest    {staged.digest} (every file of it)"
     message = trust_message(desk.settings)
@@ -197,7 +247,7 @@ def _lines(desk: PluginDesk, staged: StagedPlugin, before: InstalledPlugin | Non
         yield f"replaces  the one from {before.source.words}"
     yield "parts     (! runs, steers or locks something by itself)"
     yield from (f"  {line}" for line in part_lines(staged.parts) or ["(none)"])
-    yield from (f"note      {one_line(note)}" for note in staged.notes)
+    yield from (f"note      {one_line(note)}" for note in (*staged.notes, *theme_problems(staged.plugin)))
     if before is not None:
         changes = capability_changes(before.current.parts, staged.parts)
         yield f"different from version {before.current.version or before.current.digest[:12]}:"
@@ -205,27 +255,29 @@ def _lines(desk: PluginDesk, staged: StagedPlugin, before: InstalledPlugin | Non
             f"  {change.verb}: {'! ' if change.part.acts else ''}{change.part.kind} {change.part.name}"
             for change in changes
         )
-        if not changes and staged.digest != before.current.digest:
-            yield "  files that are none of its parts"
+        if not changes:
+            same = staged.digest == before.current.digest
+            yield "  nothing: it is the same" if same else "  files that are none of its parts"
 
 
-def _keep(desk: PluginDesk, staged: StagedPlugin, before: InstalledPlugin | None) -> None:
-    """Record the installation; the previous version and whether it was disabled are kept."""
-    made = staged.install(desk.store)
-    if before is not None:
-        made = replace(updated(before, made.current), source=made.source, marketplace=made.marketplace)
+def _keep(desk: PluginDesk, staged: StagedPlugin, *, is_update: bool = False) -> None:
+    """Record the installation; the previous version and whether it was disabled are kept.
 
-    desk.store.change(
-        lambda records: replace(
-            records,
-            plugins=tuple(
-                sorted(
-                    (*(one for one in records.plugins if one.name != made.name), made),
-                    key=lambda one: one.name,
-                )
-            ),
-        )
-    )
+    What is there now is what counts, not what was there when the question was asked.
+    """
+
+    def change(records: PluginRecords) -> PluginRecords:
+        before = records.plugin(staged.plugin.name)
+        _refuse_lesser(staged, before)
+        if is_update and before is None:
+            raise CommandRefused(f"{staged.plugin.name} was removed meanwhile; nothing was written")
+        made = staged.install(desk.store)
+        if before is not None:
+            made = replace(updated(before, made.current), source=made.source, marketplace=made.marketplace)
+        others = (one for one in records.plugins if one.name != made.name)
+        return replace(records, plugins=tuple(sorted((*others, made), key=lambda one: one.name)))
+
+    desk.store.change(change)
 
 
 def _say(words: str, digest: str) -> int:

@@ -14,12 +14,14 @@ from caliban.cli.invocation import Invocation
 from caliban.cli.tables.plugins import PLUGIN
 from caliban.commands.plugins.desk import PluginDesk, installed_plugin, no_plugin, open_desk, told
 from caliban.commands.report import report
+from caliban.compose.plugins.fetch import forget_archives
 from caliban.compose.plugins.parts import plugin_hooks
 from caliban.compose.plugins.places import part_lines, plugin_store
 from caliban.compose.plugins.policy import is_enabled
 from caliban.compose.plugins.run import with_plugins
 from caliban.compose.workspace import current_dir, typed_path
 from caliban.errors import CommandRefused
+from caliban.faces.themes import theme_problems
 from caliban.stdio import complain, print_lines, print_text, write_out
 from caliban_common.codec import dumps
 from caliban_common.errors import CalibanError
@@ -29,6 +31,7 @@ from caliban_common.text import one_line, plural
 from caliban_plugins import (
     Plugin,
     PluginRecords,
+    PluginStore,
     capabilities,
     read_market,
     read_plugin,
@@ -84,18 +87,23 @@ def rollback(invocation: Invocation) -> int:
     """Go back to the previous version."""
     name = invocation.values["name"]
     store = plugin_store()
-    found = installed_plugin(store, name)
+    installed_plugin(store, name)
     with told():
-        back = switched(found)
-        if not store.is_whole(back):
-            raise CommandRefused(f"the files of that version of {back.name} are not what they were")
-        store.change(
-            lambda records: replace(
-                records, plugins=tuple(back if one.name == back.name else one for one in records.plugins)
-            )
-        )
+        back = store.change(lambda records: _rolled_back(store, records, name)).plugin(name)
+    assert back is not None
     words = f"{back.name} is version {back.current.version} again ({back.current.digest[:12]})\n"
     return print_text(words)
+
+
+def _rolled_back(store: PluginStore, records: PluginRecords, name: str) -> PluginRecords:
+    found = records.plugin(name)
+    if found is None:
+        raise no_plugin(name, ())
+    back = switched(found)
+    if not store.is_whole(back):
+        raise CommandRefused(f"the files of that version of {back.name} are not what they were")
+    plugins = tuple(back if one.name == back.name else one for one in records.plugins)
+    return replace(records, plugins=plugins)
 
 
 def remove(invocation: Invocation) -> int:
@@ -110,7 +118,7 @@ def remove(invocation: Invocation) -> int:
         def change(records: PluginRecords) -> PluginRecords:
             return replace(records, plugins=tuple(one for one in records.plugins if one.name != gone))
 
-        store.change(change)
+        forget_archives(store.change(change))
     return print_text(f"removed: {gone}\n")
 
 
@@ -128,6 +136,7 @@ def validate(invocation: Invocation) -> int:
         plugin = read_plugin(root)
     problems = [*plugin.problems]
     list(plugin_hooks([plugin], problems))
+    problems += theme_problems(plugin)
     if invocation.values["json"]:
         text = dumps({**_about(plugin, None), "digest": tree_digest(files), "problems": problems}).decode()
     else:
@@ -217,6 +226,9 @@ def _about(plugin: Plugin, installed: InstalledPlugin | None) -> dict[str, Any]:
         "digest": installed.current.digest if installed is not None else plugin.digest or None,
         "installed_at": installed.current.installed_at if installed is not None else None,
         "commit": (installed.current.commit or None) if installed is not None else None,
+        "package": (installed.current.package or None) if installed is not None else None,
+        "integrity": (installed.current.integrity or None) if installed is not None else None,
+        "signed_by": _signer(installed),
         "previous": installed.previous.version if installed is not None and installed.previous else None,
         "path": str(plugin.root),
         "skills": [plugin.full_name(file.name) for file in plugin.skills],
@@ -225,9 +237,14 @@ def _about(plugin: Plugin, installed: InstalledPlugin | None) -> dict[str, Any]:
         "output_styles": [plugin.full_name(file.name) for file in plugin.styles],
         "hooks": sorted({event for events in plugin.hooks.values() for event in events}),
         "mcp_servers": [server.full_name for server in plugin.servers],
-        "themes_not_used": [file.name for file in plugin.themes],
+        "themes": [plugin.full_name(file.name) for file in plugin.themes],
         "notes": [*plugin.notes, *plugin.problems],
     }
+
+
+def _signer(installed: InstalledPlugin | None) -> str | None:
+    signed = installed.current.signed if installed is not None else None
+    return signed.words if signed is not None else None
 
 
 def _validate_market(root: Path, index: Path, invocation: Invocation) -> int:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 from urllib.parse import urljoin, urlsplit
 
 from msgspec import Struct
@@ -20,11 +21,14 @@ from caliban.compose.workspace import typed_path
 from caliban_common.errors import CalibanError
 from caliban_common.files import ensure_private_dir, read_regular, write_atomic
 from caliban_common.paths import cache_dir
-from caliban_plugins import SourceFailed, unpack
+from caliban_plugins import PluginRecords, SignatureRefused, SourceFailed, unpack
 from caliban_plugins.archive import MAX_ARCHIVE_BYTES, archive_root
 from caliban_plugins.market import FILES, market_file
+from caliban_plugins.npm import Packages, check_package, integrity_of
 from caliban_plugins.paths import inner_path
 from caliban_plugins.repository import Repositories
+from caliban_plugins.signature import MAX_CHARS as MAX_SIGNATURE_CHARS
+from caliban_plugins.signature import UNTRUSTED, SignedBy, read_public_key, verify_signature
 from caliban_plugins.source import PluginSource
 from caliban_plugins.table import MAX_JSON_BYTES
 from caliban_process.environ import program_environment
@@ -40,10 +44,13 @@ _HEADERS: Final[Mapping[str, str]] = {"accept": "application/octet-stream, appli
 
 
 class FetchedTree(Struct, frozen=True, kw_only=True):
-    """Where the files of a source are now, and the commit that they are of."""
+    """Where the files of a source are now, the commit or package that they are of, and who signed them."""
 
     root: Path
     commit: str = ""
+    package: str = ""
+    integrity: str = ""
+    signed: SignedBy | None = None
 
 
 class FetchedIndex(Struct, frozen=True, kw_only=True):
@@ -60,27 +67,74 @@ class Fetcher:
     def __init__(self, host: Host, settings: Settings) -> None:
         # git finds a person's keys by an agent: it is asked for nothing else.
         agent = {name: host.environ[name] for name in ("SSH_AUTH_SOCK",) if name in host.environ}
-        self._git = Repositories(host.runner, {**program_environment(host.environ, {}), **agent})
+        env = program_environment(host.environ, {})
+        self._git = Repositories(host.runner, {**env, **agent})
+        self._npm = Packages(host.runner, env)
         self._guard = EgressGuard(listed=web_hosts_of(settings))
 
-    async def tree(self, source: PluginSource, staged: Path) -> FetchedTree:
+    async def tree(self, source: PluginSource, staged: Path, keys: tuple[str, ...] = ()) -> FetchedTree:
         """The files of `source`, below `staged` but for a folder, which stays where it is.
 
-        Raises `PluginFailed` and `FileFailed`.
+        Where there are `keys`, one of them must have signed it. Raises `PluginFailed` and `FileFailed`.
         """
+        place = staged / "tree"
         match source.kind:
             case "folder":
+                refuse_unsigned(source, keys)
                 return FetchedTree(root=_within(Path(source.at), source.inside))
             case "git":
+                refuse_unsigned(source, keys)
                 await self._check_host(source.at)
-                place = staged / "tree"
                 return FetchedTree(commit=await self._git.fetch(source, place), root=place)
             case "archive":
-                place = staged / "tree"
-                unpack(await self._archive(source), place, name=source.at)
-                return FetchedTree(root=_within(archive_root(place), source.inside))
+                data = await self._archive(source)
+                signed = await self._verified(data, source, keys)
+                unpack(data, place, name=source.at)
+                return FetchedTree(root=_within(archive_root(place), source.inside), signed=signed)
+            case "npm":
+                return await self._package(source, staged, keys)
             case "index":
                 raise SourceFailed(f"{source.at} is an index, and no plugin")
+
+    async def _package(self, source: PluginSource, staged: Path, keys: tuple[str, ...]) -> FetchedTree:
+        await self._check_host(source.registry)
+        data = await self._npm.fetch(source, staged / "npm")
+        signed = await self._verified(data, source, keys)
+        unpack(data, staged / "tree", name=source.words)
+        root = archive_root(staged / "tree")
+        version = check_package(root, source)
+        return FetchedTree(
+            root=root, package=f"{source.at}@{version}", integrity=integrity_of(data), signed=signed
+        )
+
+    async def _verified(self, data: bytes, source: PluginSource, keys: tuple[str, ...]) -> SignedBy | None:
+        """Who signed an archive; `None` where nobody should have. Raises `SignatureRefused`."""
+        if not source.signature:
+            refuse_unsigned(source, keys)
+            return None
+        if not keys:
+            raise SignatureRefused(
+                f"{source.words}: it is signed, and no key is pinned that it could be verified by",
+                hint="ask its owner for the public key: caliban plugin marketplace add PLACE --key KEY",
+            )
+        text = source.signature
+        if not text.startswith(UNTRUSTED):
+            try:
+                text = (await self._signature(source.signature)).decode("ascii")
+            except UnicodeDecodeError:
+                raise SignatureRefused(f"{source.signature} is no signature of minisign") from None
+        return verify_signature(data, text, keys, source.words)
+
+    async def _signature(self, place: str) -> bytes:
+        """The file with a signature. Raises `SignatureRefused` where it cannot be had."""
+        try:
+            if Path(place).is_absolute():
+                return read_regular(Path(place), max_bytes=MAX_SIGNATURE_CHARS)
+            return await self._download(place, MAX_SIGNATURE_CHARS)
+        except CalibanError as error:
+            raise SignatureRefused(
+                f"the signature cannot be had: {error.message}", hint="without it nothing is installed"
+            ) from error
 
     async def index(self, source: PluginSource) -> FetchedIndex:
         """The index of a marketplace. Raises `PluginFailed` and `FileFailed`."""
@@ -95,7 +149,7 @@ class Fetcher:
             case "index":
                 data = await self._download(source.at, MAX_JSON_BYTES)
                 return FetchedIndex(data=data, place=source.at)
-            case "archive":
+            case "archive" | "npm":
                 raise SourceFailed(f"{source.at} is an archive, and no marketplace")
 
     async def _archive(self, source: PluginSource) -> bytes:
@@ -103,7 +157,7 @@ class Fetcher:
         if Path(source.at).is_absolute():
             data = read_regular(Path(source.at), max_bytes=MAX_ARCHIVE_BYTES)
             return _pinned(data, source)
-        kept = cache_dir() / "plugins" / source.sha256 if source.sha256 else None
+        kept = archive_cache() / source.sha256 if source.sha256 else None
         if kept is not None:
             try:
                 return _pinned(read_regular(kept, max_bytes=MAX_ARCHIVE_BYTES), source)
@@ -137,18 +191,45 @@ class Fetcher:
         raise SourceFailed(f"{url} redirects more than {MAX_REDIRECTS} times")
 
     async def _check_host(self, url: str) -> None:
-        """Refuse a repository at an address that may not be asked. Raises `SourceFailed`."""
+        """Refuse a repository or registry at an address that may not be asked. Raises `SourceFailed`."""
         parts = urlsplit(url)
-        if parts.scheme != "https":
-            return  # a path that a person typed, or ssh, whose server knows the person
+        if parts.scheme not in ("https", "http"):
+            return  # a path that a person typed, ssh, whose server knows the person, or a person's own
+        scheme: Literal["http", "https"] = "https" if parts.scheme == "https" else "http"
         try:
-            await self._guard.addresses(
-                Origin(scheme="https", host=parts.hostname or "", port=parts.port or PORTS["https"])
-            )
+            port = parts.port or PORTS[scheme]
+            await self._guard.addresses(Origin(scheme=scheme, host=parts.hostname or "", port=port))
         except InvalidRequest as error:
             raise SourceFailed(f"{url} cannot be fetched: {error.message}") from error
         except (OSError, ValueError) as error:
             raise SourceFailed(f"{url} cannot be found: {error}") from error
+
+
+def archive_cache() -> Path:
+    """Where archives that are pinned by their digest are kept, each under it."""
+    return cache_dir() / "plugins"
+
+
+def forget_archives(records: PluginRecords) -> None:
+    """Remove the archives that are kept, but for those of the plugins that are installed."""
+    named = {plugin.source.sha256 for plugin in records.plugins}
+    folder = archive_cache()
+    for path in folder.glob("*"):
+        if path.name not in named:
+            path.unlink(missing_ok=True)
+    with suppress(OSError):
+        folder.rmdir()
+
+
+def refuse_unsigned(source: PluginSource, keys: tuple[str, ...]) -> None:
+    """Refuse what is not signed although a key is pinned. Raises `SignatureRefused`."""
+    if not keys:
+        return
+    ids = ", ".join(read_public_key(key).key_id for key in keys)
+    raise SignatureRefused(
+        f"{source.words}: it is not signed, and the key {ids} is pinned for what comes from there",
+        hint="nothing was installed: ask its owner for an archive with a signature",
+    )
 
 
 def _within(root: Path, inside: str) -> Path:

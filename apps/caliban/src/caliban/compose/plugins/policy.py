@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from caliban_common.text import one_line
 from caliban_plugins.record import InstalledPlugin, PluginRecords
+from caliban_plugins.signature import read_public_key
 from caliban_plugins.source import PluginSource
 from caliban_settings import Settings
 from caliban_settings.key import PERSON
@@ -15,6 +16,16 @@ ENABLED: Final = "CALIBAN_ENABLED_PLUGINS"
 BLOCKED: Final = "CALIBAN_BLOCKED_MARKETPLACES"
 STRICT: Final = "CALIBAN_STRICT_KNOWN_MARKETPLACES"
 LIST: Final = "plugins.marketplaces.strict_known"
+
+KEYS: Final = "plugins.marketplaces.keys"
+
+
+def settled_keys(settings: Settings, name: str) -> tuple[str, ...]:
+    """The public keys that settings name for a marketplace, the administrator's before a person's.
+
+    Raises `SignatureRefused` for one that is none.
+    """
+    return tuple(read_public_key(key).text for key in (settings.get(KEYS) or {}).get(name) or ())
 
 
 def is_enabled(plugin: InstalledPlugin, settings: Settings, environ: Mapping[str, str]) -> bool:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban.compose.plugins.chosen import plugin_problem
-from caliban.compose.plugins.fetch import Fetcher
+from caliban.compose.plugins.fetch import FetchedTree, Fetcher
 from caliban.compose.plugins.parts import plugin_hooks
 from caliban_common.text import one_line
 from caliban_plugins import (
@@ -18,12 +18,14 @@ from caliban_plugins import (
     ManifestRefused,
     Plugin,
     PluginStore,
+    SignatureRefused,
     capabilities,
     read_plugin,
     tree_digest,
 )
 from caliban_plugins.market import MarketEntry
 from caliban_plugins.record import InstalledPlugin, InstalledVersion
+from caliban_plugins.signature import SignedBy
 from caliban_plugins.source import PluginSource
 from caliban_plugins.table import JsonTable
 from caliban_plugins.tree import copy_tree, read_file
@@ -38,10 +40,20 @@ class StagedPlugin(Struct, frozen=True, kw_only=True):
     digest: str
     manifest_sha256: str
     parts: tuple[Capability, ...]
-    commit: str = ""
+    fetched: FetchedTree
     marketplace: str = ""
     entry: MarketEntry | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def commit(self) -> str:
+        """What git found; empty for what did not come by git."""
+        return self.fetched.commit
+
+    @property
+    def signed(self) -> SignedBy | None:
+        """Who signed it."""
+        return self.fetched.signed
 
     @property
     def acts(self) -> bool:
@@ -57,6 +69,9 @@ class StagedPlugin(Struct, frozen=True, kw_only=True):
             stamp=stamp,
             installed_at=datetime.now(UTC).isoformat(timespec="seconds"),
             commit=self.commit,
+            package=self.fetched.package,
+            integrity=self.fetched.integrity,
+            signed=self.signed,
             given=None if self.entry is None else self.entry.given,
             parts=tuple(replace(part, shown="") for part in self.parts),
         )
@@ -79,15 +94,24 @@ async def stage(
     *,
     entry: MarketEntry | None = None,
     marketplace: str = "",
+    keys: tuple[str, ...] = (),
 ) -> StagedPlugin:
-    """Fetch the plugin at `source` into the folder `staged`, and read it. Raises `PluginFailed`."""
-    fetched = await fetcher.tree(source, staged)
+    """Fetch the plugin at `source` into the folder `staged`, and read it; one of `keys` must have signed it.
+
+    Raises `PluginFailed`.
+    """
+    fetched = await fetcher.tree(source, staged, keys)
     place = staged / "plugin"
     files = copy_tree(fetched.root, place)
     given = JsonTable(entry.given, entry.name) if entry is not None and entry.given is not None else None
     plugin = read_plugin(place, given=given)
     if entry is not None:
         _check_entry(plugin, entry)
+    if fetched.signed is not None and plugin.manifest.layout == "given":
+        raise SignatureRefused(
+            f"{plugin.name}: its archive is signed and has no manifest, and what its list says of it is not "
+            "signed: nothing is installed"
+        )
     problem = plugin_problem(plugin)
     if problem:
         raise ManifestRefused(f"{plugin.name} is not for here: {problem}")
@@ -102,7 +126,7 @@ async def stage(
         digest=tree_digest(files),
         manifest_sha256=sha256(manifest).hexdigest(),
         parts=capabilities(plugin, files),
-        commit=fetched.commit,
+        fetched=fetched,
         marketplace=marketplace,
         entry=entry,
         notes=tuple(note.replace(str(place), plugin.name) for note in notes),

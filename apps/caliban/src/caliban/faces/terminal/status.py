@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from caliban.compose.app import App
 from caliban.compose.switch import provider_of
-from caliban.compose.terminal import status_script, terminal_values
+from caliban.compose.terminal import plugin_themes, status_script, terminal_values
 from caliban.faces.terminal.branch import BranchReader
 from caliban.faces.terminal.script import ScriptFacts, StatusScripts
 from caliban_common.event import (
@@ -67,7 +67,9 @@ class StatusKeeper:
             self._read, self._options = (
                 now,
                 TerminalOptions(
-                    **terminal_values(now, self._app.environ), theme_folders=(str(config_dir() / "themes"),)
+                    **terminal_values(now, self._app.environ),
+                    theme_folders=(str(config_dir() / "themes"),),
+                    theme_files=plugin_themes(self._app.live.read.plugins),
                 ),
             )
         return self._options
