@@ -26,7 +26,8 @@ from caliban_mcp_client import (
     ServerOptions,
     StdioTarget,
 )
-from caliban_mcp_client.values import CallUpdate, ImageContent, TextContent
+from caliban_mcp_client.content import ImageContent, TextContent
+from caliban_mcp_client.values import CallUpdate
 from caliban_process import Runner
 from caliban_provider.http import HttpClient
 

@@ -22,18 +22,11 @@ from caliban_mcp.status import ServerNews, ServerState, ServerStatus
 from caliban_mcp.tool import TOOL_USE_ID, OnUpdate, ServerTool, spec_of
 from caliban_mcp_client.errors import ConnectError
 from caliban_mcp_client.target import Verdict
-from caliban_mcp_client.values import (
-    CallResult,
-    McpPrompt,
-    McpTool,
-    PromptsChanged,
-    ServerLost,
-    ServerRestarted,
-    ToolsChanged,
-)
+from caliban_mcp_client.values import McpTool, PromptsChanged, ServerLost, ServerRestarted, ToolsChanged
 
 if TYPE_CHECKING:
     from caliban_mcp_client import McpClient
+    from caliban_mcp_client.content import CallResult, McpPrompt
 
 MAX_PROBLEMS: Final = 8
 RENEW_S: Final = 24 * 3600
@@ -96,6 +89,7 @@ class RunServer:
         self._scope: anyio.CancelScope | None = None
         self._stay: anyio.CancelScope | None = None
         self._known: tuple[CachedServer, JudgedTools] | None = None
+        self._offered: JudgedTools | None = None
         self._prompts: tuple[McpClient, tuple[McpPrompt, ...]] | None = None
         self._is_stale = False
         self._listed = anyio.Event()
@@ -187,7 +181,7 @@ class RunServer:
         """End the conversation, and offer nothing until `restart`; `words` say why, for a person."""
         self._paused, self._error, self.state = words, None, "disabled"
         self.tools, self.instructions, self.has_resources, self.is_cached = (), "", False, False
-        self._known = None
+        self._known = self._offered = None
         self._end()
         self._settled.set()
         self._changed()
@@ -289,7 +283,8 @@ class RunServer:
         judged = self._judged_before(entry)
         if judged is None:
             judged = await self._judged_now(entry, instructions)
-        self._offer(judged)
+        if judged is not self._offered:  # most lists are those of last time
+            self._offer(judged)
         self._tell_what_waits(judged)
 
     def _judged_before(self, entry: CachedServer) -> JudgedTools | None:
@@ -363,6 +358,7 @@ class RunServer:
                 continue
             spec = spec_of(name, self.name, tool, lazy=self.config.lazy)
             offered.append(ServerTool(spec, tool, self, is_new=is_new))
+        self._offered = judged
         self.instructions = judged.instructions
         if tuple(offered) != self.tools:
             self.tools = tuple(offered)

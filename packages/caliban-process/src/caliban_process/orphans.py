@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from time import monotonic
 from typing import Final
 
+from caliban_process.prctl import prctl
 from caliban_process.tree import IS_LINUX, Entry, entry_of, read_proc, remains_of
 
 _PR_SET_CHILD_SUBREAPER: Final = 36
@@ -27,7 +28,7 @@ class Orphans:
         self._own: set[int] = set()
         self._seen: set[int] = set()
         self._looked: tuple[float, tuple[Entry, ...]] = (0.0, ())
-        self._adopts = IS_LINUX and _adopt()
+        self._adopts = IS_LINUX and prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
     def started(self, pid: int) -> None:
         """`pid` is no orphan."""
@@ -76,15 +77,6 @@ class Orphans:
             if remains is not None and remains.session != ours and remains.session not in self._own:
                 self._seen.discard(pid)
                 _reap(pid)
-
-
-def _adopt() -> bool:
-    import ctypes
-
-    try:
-        return bool(ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
-    except (OSError, AttributeError):
-        return False
 
 
 def _children() -> Iterator[int]:
