@@ -216,7 +216,7 @@ def _names_of(names: str) -> tuple[frozenset[str], Callable[[str], bool]]:
     """
     words = names.split("|")
     plain = frozenset(word for word in words if word.isidentifier())
-    others = tuple((re.split(r"\W", word)[0], word) for word in words if word not in plain)
+    others = tuple((word.partition("[")[0].partition("\\")[0], word) for word in words if word not in plain)
 
     def is_listed(name: str) -> bool:
         return any(name.startswith(begin) and re.fullmatch(word, name) for begin, word in others)

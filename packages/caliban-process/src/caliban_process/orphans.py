@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from time import monotonic
 from typing import Final
 
+from caliban_process.lookout import Lookout
 from caliban_process.prctl import prctl
 from caliban_process.tree import IS_LINUX, Entry, entry_of, read_proc, remains_of
 
@@ -21,10 +22,12 @@ _TASKS: Final = "/proc/self/task"
 class Orphans:
     """Knows which children of this process nobody here has started. Tell it of each one that somebody has.
 
-    From its making on orphans are adopted: make it before the first program starts.
+    From its making on orphans are adopted: make it before the first program starts. `lookout` has whoever
+    started a program look at them while it runs.
     """
 
     def __init__(self) -> None:
+        self.lookout: Lookout = Lookout()
         self._own: set[int] = set()
         self._seen: set[int] = set()
         self._looked: tuple[float, tuple[Entry, ...]] = (0.0, ())
