@@ -16,7 +16,7 @@ LAST_S = 1.0
 _SLOWER = 1.5
 
 
-class Watch(Struct, eq=False):
+class Watch(Struct, frozen=True, kw_only=True, eq=False):
     """Somebody who is to `look`; its task looks for all once it is its `turn`."""
 
     look: Callable[[], None]
@@ -33,7 +33,7 @@ class Lookout:
 
     async def watch(self, look: Callable[[], None]) -> None:
         """Have `look` called soon, and then ever more seldom, until this is cancelled."""
-        mine = Watch(look, anyio.Event())
+        mine = Watch(look=look, turn=anyio.Event())
         self._watches.append(mine)
         try:
             if self._watches[0] is not mine:

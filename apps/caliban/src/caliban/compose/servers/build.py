@@ -35,7 +35,7 @@ from caliban_settings import Settings
 if TYPE_CHECKING:
     from caliban_mcp import RunServer
     from caliban_mcp.elicit import Elicitor
-    from caliban_mcp_client import Authorization
+    from caliban_mcp_client.authorization import Authorization
     from caliban_mcp_client.hosted import HostPipe
     from caliban_plugins import Plugin
 
