@@ -7,7 +7,7 @@ we adopt orphans (prctl(2), PR_SET_CHILD_SUBREAPER) it becomes a child of ours, 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from time import monotonic
 from typing import Final
 
@@ -40,6 +40,11 @@ class Orphans:
     def ended(self, pid: int) -> None:
         """`pid` has been reaped; its number may be given to another."""
         self._own.discard(pid)
+
+    @property
+    def own(self) -> Collection[int]:
+        """The programs that were started here, and have not been reaped."""
+        return self._own
 
     def look(self, max_age_s: float = 0) -> tuple[Entry, ...]:
         """The living orphans in sessions other than ours; those that have ended are reaped.

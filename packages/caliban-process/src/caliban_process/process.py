@@ -103,7 +103,8 @@ class Process:
             traces = Traces(marker=_marker(self._command), pipes=self._child.pipe_names())
 
         def find() -> tuple[int, ...]:
-            return (*family(self.pid, traces), *(() if traces is None else self._hidden()))
+            leaders = () if self._watchdog.orphans is None else self._watchdog.orphans.own
+            return (*family(self.pid, traces, leaders), *(() if traces is None else self._hidden()))
 
         others = find()
         if not (self._is_monitor and self._has_exited):  # those that its end takes along do not count

@@ -27,6 +27,7 @@ PAUSE_S = 0.005
 MODULES = (
     "caliban_telemetry.account",
     "caliban_telemetry.meter",
+    "caliban_telemetry.table:head",
     "caliban_permissions.side_effects.table",
     "caliban_permissions.readonly.programs",
     "caliban_permissions.commands.forms",
