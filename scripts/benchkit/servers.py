@@ -40,8 +40,17 @@ def given(place: Place, **kinds: str) -> tuple[str, str]:
 
 
 def five(place: Place) -> Figures:
-    """Five servers over pipes, connected and listed; their tool lists are known from the round before."""
-    return start_figures(place.caliban("oneshot", *given(place, **{f"s{n}": "plain" for n in range(5)})))
+    """Five servers over pipes, connected and listed; their tool lists are known from the round before.
+
+    They connect while the model thinks: one that answers at once would leave them no time for it.
+    """
+    servers = given(place, **{f"s{n}": "plain" for n in range(5)})
+    return start_figures(place.caliban("oneshot-later", *servers))
+
+
+def none(place: Place) -> Figures:
+    """The same without servers."""
+    return start_figures(place.caliban("oneshot-later"))
 
 
 def silent(place: Place) -> Figures:
@@ -49,4 +58,4 @@ def silent(place: Place) -> Figures:
     return start_figures(place.caliban("oneshot", *given(place, quiet="silent")))
 
 
-ROWS: dict[str, Row] = {"five MCP servers": five, "silent MCP server": silent}
+ROWS: dict[str, Row] = {"no MCP servers": none, "five MCP servers": five, "silent MCP server": silent}

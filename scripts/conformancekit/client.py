@@ -15,17 +15,8 @@ from typing import Any
 
 import anyio
 
-from caliban_mcp_client import (
-    ClientParts,
-    DecliningHandler,
-    ElicitResult,
-    HttpTarget,
-    McpClient,
-    McpError,
-    McpTool,
-    ServerOptions,
-)
-from caliban_mcp_client.handler import Elicitation
+from caliban_mcp_client import ClientParts, HttpTarget, McpClient, McpError, McpTool, ServerOptions
+from caliban_mcp_client.handler import DecliningHandler, Elicitation, ElicitResult
 from caliban_mcp_client.oauth import (
     IdentityProvider,
     LoginOptions,

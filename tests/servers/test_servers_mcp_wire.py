@@ -18,15 +18,9 @@ import pytest
 from hang_guard import HANG_S
 from server_kit import FOLDER
 
-from caliban_mcp_client import (
-    CallResult,
-    ClientParts,
-    HttpTarget,
-    McpClient,
-    ServerOptions,
-    StdioTarget,
-)
-from caliban_mcp_client.values import CallUpdate, ImageContent, TextContent
+from caliban_mcp_client import ClientParts, HttpTarget, McpClient, ServerOptions, StdioTarget
+from caliban_mcp_client.content import CallResult, ImageContent, TextContent
+from caliban_mcp_client.values import CallUpdate
 from caliban_process import Runner
 from caliban_provider.http import HttpClient
 

@@ -8,15 +8,10 @@ import anyio
 import pytest
 from hang_guard import HANG_S
 
-from caliban_mcp_client import (
-    ConnectError,
-    DecliningHandler,
-    ElicitResult,
-    ProtocolError,
-    Verdict,
-    bearer,
-)
+from caliban_mcp_client import ConnectError, ProtocolError, Verdict
+from caliban_mcp_client.authorization import bearer
 from caliban_mcp_client.errors import CallLost, CallRefused, HttpRefused
+from caliban_mcp_client.handler import DecliningHandler, ElicitResult
 from caliban_mcp_client.testing.web import serving
 from caliban_mcp_client.values import ServerRestarted, ToolsChanged
 

@@ -17,8 +17,6 @@ from caliban_mcp_client import (
     CallError,
     ClientParts,
     ConnectError,
-    DecliningHandler,
-    ElicitResult,
     McpClient,
     ProtocolError,
     ServerGone,
@@ -26,16 +24,11 @@ from caliban_mcp_client import (
     Verdict,
     WebSocketTarget,
 )
+from caliban_mcp_client.content import TextContent
 from caliban_mcp_client.errors import CallLost, CallTimedOut
+from caliban_mcp_client.handler import DecliningHandler, ElicitResult
 from caliban_mcp_client.testing.rude import manners
-from caliban_mcp_client.values import (
-    CallUpdate,
-    ResourceUpdated,
-    ServerLost,
-    ServerRestarted,
-    TextContent,
-    ToolsChanged,
-)
+from caliban_mcp_client.values import CallUpdate, ResourceUpdated, ServerLost, ServerRestarted, ToolsChanged
 from caliban_process import Runner
 
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(os.name != "posix", reason="needs a POSIX system")]

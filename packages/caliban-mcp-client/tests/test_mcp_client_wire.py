@@ -9,16 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caliban_mcp_client import judge, paramheaders
-from caliban_mcp_client.decode import call_result, content_of, server_info
+from caliban_mcp_client.content import ImageContent, UnknownContent
+from caliban_mcp_client.decode import call_result, content_of
 from caliban_mcp_client.entries import read_tool
 from caliban_mcp_client.errors import CallRefused, HttpRefused, ProtocolError
 from caliban_mcp_client.events import EventReader
 from caliban_mcp_client.frames import matched_id, read_frames
 from caliban_mcp_client.handler import with_defaults
+from caliban_mcp_client.handshake import server_info
 from caliban_mcp_client.lines import LineReader, LongLine
 from caliban_mcp_client.news import Changes
 from caliban_mcp_client.oddities import Oddities
-from caliban_mcp_client.values import ImageContent, ResourcesChanged, ResourceUpdated, UnknownContent
+from caliban_mcp_client.values import ResourcesChanged, ResourceUpdated
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+from caliban_mcp_client.content import CallResult, TextContent
 from caliban_mcp_client.entries import read_tool
 from caliban_mcp_client.news import Changes
-from caliban_mcp_client.values import CallResult, McpTool, ServerInfo, TextContent, ToolsChanged
+from caliban_mcp_client.values import McpTool, ServerInfo, ToolsChanged
 
 
 def tool(name: str, **members: Any) -> McpTool:

@@ -15,8 +15,9 @@ from caliban_common.event import ToolProgress
 from caliban_common.tool import ToolContext
 from caliban_mcp import ListCache, PinStore, ServerConfig, ServerFleet, ServerParts
 from caliban_mcp.status import ServerNews
+from caliban_mcp_client.content import CallResult
 from caliban_mcp_client.errors import CallTimedOut, ConnectError
-from caliban_mcp_client.values import CallResult, CallUpdate, ServerLost
+from caliban_mcp_client.values import CallUpdate, ServerLost
 
 pytestmark = pytest.mark.anyio
 CONTEXT = ToolContext(session_id="s", turn=0, tool_use_id="c")

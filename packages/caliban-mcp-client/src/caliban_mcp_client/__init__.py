@@ -1,9 +1,7 @@
 """A client of the Model Context Protocol: both eras of it, over programs and over HTTP."""
 
-from caliban_mcp_client.authorization import Authorization, StaticAuthorization, bearer
 from caliban_mcp_client.client import McpClient
 from caliban_mcp_client.errors import CallError, ConnectError, McpError, ProtocolError, ServerGone
-from caliban_mcp_client.handler import ClientHandler, DecliningHandler, ElicitResult
 from caliban_mcp_client.parts import ClientParts
 from caliban_mcp_client.target import (
     HostedTarget,
@@ -14,18 +12,13 @@ from caliban_mcp_client.target import (
     Verdict,
     WebSocketTarget,
 )
-from caliban_mcp_client.values import CallResult, Change, McpTool, ServerInfo
+from caliban_mcp_client.values import Change, McpTool, ServerInfo
 
 __all__ = [
-    "Authorization",
     "CallError",
-    "CallResult",
     "Change",
-    "ClientHandler",
     "ClientParts",
     "ConnectError",
-    "DecliningHandler",
-    "ElicitResult",
     "HostedTarget",
     "HttpTarget",
     "McpClient",
@@ -35,10 +28,8 @@ __all__ = [
     "ServerGone",
     "ServerInfo",
     "ServerOptions",
-    "StaticAuthorization",
     "StdioTarget",
     "Target",
     "Verdict",
     "WebSocketTarget",
-    "bearer",
 ]

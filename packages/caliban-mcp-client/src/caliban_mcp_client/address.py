@@ -10,8 +10,8 @@ import anyio
 from caliban_mcp_client.authorization import Authorization
 from caliban_mcp_client.door import HttpDoor
 from caliban_mcp_client.groups import task_group
-from caliban_mcp_client.link import Carrier, Receiver
 from caliban_mcp_client.oldsse import OldSseCarrier
+from caliban_mcp_client.ports import Carrier, Receiver
 from caliban_mcp_client.requests import Requests
 from caliban_mcp_client.streamable import StreamableCarrier
 from caliban_mcp_client.target import HttpTarget, ServerOptions

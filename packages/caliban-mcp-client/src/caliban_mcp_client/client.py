@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 import anyio
 from anyio.abc import TaskStatus
 
-from caliban_mcp_client import decode, entries
+from caliban_mcp_client import entries
 from caliban_mcp_client.errors import CallLost, CallRefused, HttpRefused, NotOffered, ServerGone
 from caliban_mcp_client.groups import task_group
 from caliban_mcp_client.keeper import Keeper
@@ -18,25 +18,23 @@ from caliban_mcp_client.listing import read_list
 from caliban_mcp_client.news import Changes
 from caliban_mcp_client.oddities import Oddities
 from caliban_mcp_client.parts import ClientParts
-from caliban_mcp_client.questions import QuestionDesk
-from caliban_mcp_client.rounds import through_rounds
 from caliban_mcp_client.target import ServerOptions, Target, Verdict
 from caliban_mcp_client.toolcall import ToolCalls
-from caliban_mcp_client.values import (
-    CallResult,
-    CallUpdate,
-    Completions,
-    McpPrompt,
-    McpResource,
-    McpTool,
-    PromptMessages,
-    ResourceContents,
-    ResourceTemplate,
-    ServerInfo,
-)
+from caliban_mcp_client.values import CallUpdate, McpTool, ServerInfo
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+    from caliban_mcp_client.content import (
+        CallResult,
+        Completions,
+        McpPrompt,
+        McpResource,
+        PromptMessages,
+        ResourceContents,
+        ResourceTemplate,
+    )
+    from caliban_mcp_client.questions import QuestionDesk
 
 _T = TypeVar("_T")
 CompletionKind: TypeAlias = Literal["prompt", "resource"]
@@ -68,7 +66,7 @@ class McpClient:
             options=self._options, handler=parts.handler, changes=self.changes, oddities=self._oddities
         )
         self._keeper = Keeper(target, parts, link_parts)
-        self._questions = QuestionDesk(self._options, parts.handler)
+        self._handler = parts.handler
         self._tools = ToolCalls(self._options)
         self._block: AbstractAsyncContextManager[None] | None = None
 
@@ -123,15 +121,21 @@ class McpClient:
 
     async def list_prompts(self) -> tuple[McpPrompt, ...]:
         """Every prompt."""
-        return await self._list("prompts", "prompts", entries.read_prompt)
+        from caliban_mcp_client import decode
+
+        return await self._list("prompts", "prompts", decode.read_prompt)
 
     async def list_resources(self) -> tuple[McpResource, ...]:
         """Every resource that the server lists."""
-        return await self._list("resources", "resources", entries.read_resource_entry)
+        from caliban_mcp_client import decode
+
+        return await self._list("resources", "resources", decode.read_resource_entry)
 
     async def list_templates(self) -> tuple[ResourceTemplate, ...]:
         """Every family of resources."""
-        return await self._list("resources", "resourceTemplates", entries.read_template)
+        from caliban_mcp_client import decode
+
+        return await self._list("resources", "resourceTemplates", decode.read_template)
 
     async def call_tool(
         self,
@@ -146,6 +150,8 @@ class McpClient:
         Never sent twice, unless the server itself refused it before it was run, or a person vouches for the
         hint that it may be. `on_update` must return at once. `meta` goes along as `_meta`.
         """
+        from caliban_mcp_client import decode
+
         params: dict[str, Any] = {"name": name, "arguments": dict(arguments)}
         if meta:
             params["_meta"] = dict(meta)
@@ -165,18 +171,22 @@ class McpClient:
         try:
             result = await self._whole("tools/call", params, ask)
         except CallRefused as error:
-            if not await self._tools.may_go_on(error, self._questions):
+            if not await self._tools.may_go_on(error, self._desk()):
                 raise self._tools.advised(error, is_modern=link.is_modern) from error
             result = await self._whole("tools/call", params, ask)
         return self._tools.checked(name, decode.call_result(result))
 
     async def get_prompt(self, name: str, arguments: Mapping[str, str] | None = None) -> PromptMessages:
         """A prompt with its arguments filled in."""
+        from caliban_mcp_client import decode
+
         params = {"name": name, "arguments": dict(arguments or {})}
         return decode.prompt_messages(await self._read("prompts/get", params))
 
     async def read_resource(self, uri: str) -> tuple[ResourceContents, ...]:
         """What a resource holds; one URI may mean several."""
+        from caliban_mcp_client import decode
+
         return decode.resource_contents(await self._read("resources/read", {"uri": uri}))
 
     async def complete(
@@ -191,6 +201,8 @@ class McpClient:
 
         `context` are the arguments that are known. Raises `NotOffered`.
         """
+        from caliban_mcp_client import decode
+
         if not self.info.offers("completions"):
             raise NotOffered("the server completes no arguments")
         ref = {"type": "ref/prompt", "name": of} if kind == "prompt" else {"type": "ref/resource", "uri": of}
@@ -256,7 +268,15 @@ class McpClient:
         link = await self._keeper.link()
         if not link.is_modern:
             return await ask(params)
-        return await through_rounds(method, params, ask, self._questions)
+        from caliban_mcp_client.rounds import through_rounds
+
+        return await through_rounds(method, params, ask, self._desk())
+
+    def _desk(self) -> QuestionDesk:
+        """Who answers what the server asks in the place of a result."""
+        from caliban_mcp_client.questions import QuestionDesk
+
+        return QuestionDesk(self._options, self._handler)
 
     async def _with_headers(self, params: Mapping[str, Any], timing: CallTiming) -> dict[str, Any]:
         """Call a tool once, or twice where the server knows another schema of it than we do."""

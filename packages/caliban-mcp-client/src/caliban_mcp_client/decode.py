@@ -1,4 +1,4 @@
-"""Results of calls as values."""
+"""Results of calls, and entries of lists but for those of tools, as values."""
 
 from __future__ import annotations
 
@@ -7,49 +7,84 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from caliban_common.text import one_line
-from caliban_mcp_client.entries import read_resource_entry, text
-from caliban_mcp_client.errors import ProtocolError
-from caliban_mcp_client.frames import matched_id
-from caliban_mcp_client.target import Era
-from caliban_mcp_client.values import (
+from caliban_mcp_client.content import (
     AudioContent,
     CallResult,
     Completions,
     Content,
     EmbeddedResource,
     ImageContent,
+    McpPrompt,
+    McpResource,
+    PromptArgument,
     PromptMessage,
     PromptMessages,
     ResourceContents,
     ResourceLink,
-    ServerInfo,
+    ResourceTemplate,
     TextContent,
     UnknownContent,
 )
+from caliban_mcp_client.entries import Entry, Say, shown_name, text
+from caliban_mcp_client.errors import ProtocolError
+from caliban_mcp_client.frames import matched_id
 
-_SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 _MAX_VALUES = 100
 
 
-def server_info(result: Mapping[str, Any], era: Era, version: str) -> ServerInfo:
-    """What `initialize` or `server/discover` answered; what does not fit is as if it were not there."""
-    meta = result.get("_meta")
-    who = result.get("serverInfo") if era == "legacy" else None
-    if not isinstance(who, dict) and isinstance(meta, dict):
-        who = meta.get(_SERVER_INFO)
-    if not isinstance(who, dict):
-        who = result.get("serverInfo")
-    who = who if isinstance(who, dict) else {}
-    capabilities = result.get("capabilities")
-    number = who.get("version")
-    return ServerInfo(
-        era=era,
-        protocol_version=version,
-        capabilities=capabilities if isinstance(capabilities, dict) else {},
-        instructions=text(result, "instructions"),
-        name=text(who, "name"),
-        title=text(who, "title"),
-        version=str(number) if isinstance(number, str | int | float) and number is not True else "",
+def read_prompt(entry: Entry, say: Say) -> McpPrompt | None:
+    """A prompt."""
+    name = text(entry, "name")
+    if not name:
+        return None
+    arguments = entry.get("arguments")
+    if arguments is not None and not isinstance(arguments, list):
+        say(f"the prompt {shown_name(name)} has arguments that are no list")
+    return McpPrompt(
+        name=name,
+        title=text(entry, "title"),
+        description=text(entry, "description"),
+        arguments=tuple(
+            PromptArgument(
+                name=text(item, "name"),
+                description=text(item, "description"),
+                required=item.get("required") is True,
+            )
+            for item in (arguments if isinstance(arguments, list) else ())
+            if isinstance(item, dict) and text(item, "name")
+        ),
+    )
+
+
+def read_resource_entry(entry: Entry, say: Say) -> McpResource | None:
+    """A resource, or a link to one."""
+    del say
+    uri = text(entry, "uri")
+    if not uri:
+        return None
+    size = matched_id(entry.get("size")) if not isinstance(entry.get("size"), str) else None
+    return McpResource(
+        uri=uri,
+        name=text(entry, "name"),
+        title=text(entry, "title"),
+        description=text(entry, "description"),
+        mime_type=text(entry, "mimeType"),
+        size_bytes=size if size is not None and size >= 0 else None,
+    )
+
+
+def read_template(entry: Entry, say: Say) -> ResourceTemplate | None:
+    """A family of resources."""
+    del say
+    uri = text(entry, "uriTemplate")
+    if not uri:
+        return None
+    return ResourceTemplate(
+        uri_template=uri,
+        name=text(entry, "name"),
+        title=text(entry, "title"),
+        description=text(entry, "description"),
+        mime_type=text(entry, "mimeType"),
     )
 
 

@@ -12,6 +12,7 @@ from caliban_common.text import clean
 from caliban_mcp_client.target import ServerOptions
 
 PREFIX: Final = "io.modelcontextprotocol/"
+INTERNAL: Final = -32603
 NAMED_BY: Final[Mapping[str, str]] = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 """Methods whose object an HTTP header names, and the member that has the name."""
 

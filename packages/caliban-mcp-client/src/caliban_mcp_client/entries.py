@@ -10,15 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from caliban_common.text import clean, one_line
-from caliban_mcp_client.frames import matched_id
-from caliban_mcp_client.values import (
-    McpPrompt,
-    McpResource,
-    McpTool,
-    PromptArgument,
-    ResourceTemplate,
-    ToolAnnotations,
-)
+from caliban_mcp_client.values import McpTool, ToolAnnotations
 
 _T = TypeVar("_T")
 Say = Callable[[str], None]
@@ -64,62 +56,6 @@ def read_tool(entry: Entry, say: Say) -> McpTool | None:
         annotations=_annotations(entry.get("annotations")),
         meta=meta if isinstance(meta, dict) else {},
         raw=entry,
-    )
-
-
-def read_prompt(entry: Entry, say: Say) -> McpPrompt | None:
-    """A prompt."""
-    name = text(entry, "name")
-    if not name:
-        return None
-    arguments = entry.get("arguments")
-    if arguments is not None and not isinstance(arguments, list):
-        say(f"the prompt {shown_name(name)} has arguments that are no list")
-    return McpPrompt(
-        name=name,
-        title=text(entry, "title"),
-        description=text(entry, "description"),
-        arguments=tuple(
-            PromptArgument(
-                name=text(item, "name"),
-                description=text(item, "description"),
-                required=item.get("required") is True,
-            )
-            for item in (arguments if isinstance(arguments, list) else ())
-            if isinstance(item, dict) and text(item, "name")
-        ),
-    )
-
-
-def read_resource_entry(entry: Entry, say: Say) -> McpResource | None:
-    """A resource, or a link to one."""
-    del say
-    uri = text(entry, "uri")
-    if not uri:
-        return None
-    size = matched_id(entry.get("size")) if not isinstance(entry.get("size"), str) else None
-    return McpResource(
-        uri=uri,
-        name=text(entry, "name"),
-        title=text(entry, "title"),
-        description=text(entry, "description"),
-        mime_type=text(entry, "mimeType"),
-        size_bytes=size if size is not None and size >= 0 else None,
-    )
-
-
-def read_template(entry: Entry, say: Say) -> ResourceTemplate | None:
-    """A family of resources."""
-    del say
-    uri = text(entry, "uriTemplate")
-    if not uri:
-        return None
-    return ResourceTemplate(
-        uri_template=uri,
-        name=text(entry, "name"),
-        title=text(entry, "title"),
-        description=text(entry, "description"),
-        mime_type=text(entry, "mimeType"),
     )
 
 

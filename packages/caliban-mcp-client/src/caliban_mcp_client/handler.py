@@ -1,8 +1,8 @@
-"""What a server may ask and tell while it works: a person's answers, through one port."""
+"""What a server may ask and tell while it works, as values, and who declines all of it."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -53,30 +53,6 @@ class LogMessage(Struct, frozen=True, kw_only=True):
     level: str
     logger: str
     data: Any
-
-
-class ClientHandler(Protocol):
-    """Answers what a server asks.
-
-    Each method may take its time: the call that the question belongs to waits, other calls go on. One that
-    raises is answered to the server as an error without its words.
-    """
-
-    async def elicit(self, request: Elicitation) -> ElicitResult:
-        """What a person says to a form or an address."""
-        ...
-
-    async def sample(self, request: SamplingRequest) -> Json | None:
-        """The result of `sampling/createMessage`; `None` refuses. Asked only where sampling is on."""
-        ...
-
-    async def roots(self) -> tuple[Root, ...]:
-        """The directories to work in. Asked only where roots are on."""
-        ...
-
-    def log(self, message: LogMessage) -> None:
-        """A line of the server's log has come; must return at once."""
-        ...
 
 
 class DecliningHandler:

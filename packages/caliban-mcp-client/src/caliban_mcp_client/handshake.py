@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
 import anyio
 from msgspec import Struct
 
 from caliban_common.text import one_line
-from caliban_mcp_client import encode, judge
-from caliban_mcp_client.decode import server_info
+from caliban_mcp_client import encode
+from caliban_mcp_client.entries import text
 from caliban_mcp_client.errors import (
     CallError,
     CallLost,
@@ -24,7 +25,7 @@ from caliban_mcp_client.errors import (
 from caliban_mcp_client.groups import task_group
 from caliban_mcp_client.inflight import Call
 from caliban_mcp_client.link import CallTiming, Link
-from caliban_mcp_client.target import LATEST, LEGACY, ServerOptions, Verdict
+from caliban_mcp_client.target import LATEST, LEGACY, Era, ServerOptions, Verdict
 from caliban_mcp_client.values import ServerInfo
 
 _DISCOVER: Final = "server/discover"
@@ -32,6 +33,7 @@ _INITIALIZE: Final = "initialize"
 _PAUSES_S: Final = (0.25, 1.0, 4.0)
 _NO_SUCH_ADDRESS: Final = (400, 404, 405)
 _FOREVER: Final = float("inf")
+_SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
 
 
 class Anew(Struct, frozen=True, kw_only=True):
@@ -64,6 +66,8 @@ class Handshake:
         era = self._verdict.era if self._verdict is not None and protocol == "auto" else None
         if protocol == "legacy" or era == "legacy":
             return await self._initialize()
+        from caliban_mcp_client import judge
+
         version = self._verdict.protocol_version if self._verdict is not None else LATEST
         return await self._discover(version if version in judge.MODERN else LATEST)
 
@@ -76,6 +80,8 @@ class Handshake:
 
     async def _probed(self, call: Call, version: str, *, is_second: bool) -> Outcome:
         """Ask which versions there are; a program that is silent is asked the other way beside it."""
+        from caliban_mcp_client import judge
+
         silence_s = _FOREVER if self._link.is_http else self._options.probe_timeout_s
         params = {"_meta": {f"{encode.PREFIX}protocolVersion": version}}
         timing = CallTiming(idle_s=_FOREVER, limit_s=silence_s, is_handshake=True)
@@ -142,6 +148,8 @@ class Handshake:
 
     async def _late(self, probe: Call) -> ServerInfo | None:
         """What an answer to the probe says that came after its time: who is modern may be slow."""
+        from caliban_mcp_client import judge
+
         await probe.done.wait()
         result, judgment = probe.result, None
         if probe.error is not None:
@@ -185,6 +193,8 @@ class Handshake:
         return server_info(result, "legacy", version)
 
     async def _refused(self, error: CallRefused) -> Outcome:
+        from caliban_mcp_client import judge
+
         version = judge.named_modern(error)
         if version is not None and self._options.protocol != "legacy":
             return await self._discover(version, is_second=True)
@@ -206,7 +216,31 @@ class Handshake:
             ) from error
 
 
+def server_info(result: Mapping[str, Any], era: Era, version: str) -> ServerInfo:
+    """What `initialize` or `server/discover` answered; what does not fit is as if it were not there."""
+    meta = result.get("_meta")
+    who = result.get("serverInfo") if era == "legacy" else None
+    if not isinstance(who, dict) and isinstance(meta, dict):
+        who = meta.get(_SERVER_INFO)
+    if not isinstance(who, dict):
+        who = result.get("serverInfo")
+    who = who if isinstance(who, dict) else {}
+    capabilities = result.get("capabilities")
+    number = who.get("version")
+    return ServerInfo(
+        era=era,
+        protocol_version=version,
+        capabilities=capabilities if isinstance(capabilities, dict) else {},
+        instructions=text(result, "instructions"),
+        name=text(who, "name"),
+        title=text(who, "title"),
+        version=str(number) if isinstance(number, str | int | float) and number is not True else "",
+    )
+
+
 def _no_version(theirs: tuple[str, ...]) -> ConnectError:
+    from caliban_mcp_client import judge
+
     named = ", ".join(one_line(version, max_chars=40) for version in theirs[:10]) or "none that it names"
     ours = ", ".join((*judge.MODERN, *LEGACY))
     return ConnectError("version", f"the server speaks versions {named} of the protocol, and we speak {ours}")

@@ -14,10 +14,11 @@ from caliban_mcp_client.errors import CallLost, ProtocolError
 from caliban_mcp_client.frames import read_frames
 from caliban_mcp_client.groups import task_group
 from caliban_mcp_client.inflight import Call
-from caliban_mcp_client.link import Receiver
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
+
+    from caliban_mcp_client.ports import Receiver
 
 
 class HostPipe(Protocol):

@@ -10,9 +10,7 @@ import anyio
 from caliban_mcp_client import encode
 from caliban_mcp_client.entries import text
 from caliban_mcp_client.frames import Frame
-from caliban_mcp_client.handler import ClientHandler, LogMessage
 from caliban_mcp_client.news import Changes
-from caliban_mcp_client.questions import INTERNAL, QuestionDesk, Unanswered
 from caliban_mcp_client.target import ServerOptions
 from caliban_mcp_client.values import (
     CallUpdate,
@@ -25,6 +23,7 @@ from caliban_mcp_client.values import (
 
 if TYPE_CHECKING:
     from caliban_mcp_client.link import Link
+    from caliban_mcp_client.ports import ClientHandler
 
 _T = TypeVar("_T")
 _MOST: Final = 64
@@ -42,11 +41,13 @@ _QUIET: Final = frozenset(
 class Inbound:
     """Answers questions and passes notices on, for one conversation."""
 
-    def __init__(self, link: Link, options: ServerOptions, handler: ClientHandler, changes: Changes) -> None:
+    def __init__(
+        self, link: Link, options: ServerOptions, handler: ClientHandler | None, changes: Changes
+    ) -> None:
         self._link = link
         self._handler = handler
         self._changes = changes
-        self._questions = QuestionDesk(options, handler)
+        self._options = options
         self._at_work: dict[str, anyio.CancelScope] = {}
 
     def question(self, frame: Frame) -> None:
@@ -60,7 +61,7 @@ class Inbound:
             self._link.note("a question under the id of another that is not yet answered")
             return
         if len(self._at_work) >= _MOST:
-            body = encode.error_body(number, INTERNAL, "too many questions at once")
+            body = encode.error_body(number, encode.INTERNAL, "too many questions at once")
             self._link.spawn(self._link.reply, body)
             return
         scope = self._at_work[key] = anyio.CancelScope()
@@ -85,10 +86,13 @@ class Inbound:
             self._link.note("a notice of a kind that is not known", method[:80])
 
     async def _answer(self, frame: Frame, key: str, scope: anyio.CancelScope) -> None:
+        from caliban_mcp_client.questions import QuestionDesk, Unanswered
+
         number, method = frame["id"], frame["method"]
+        desk = QuestionDesk(self._options, self._handler)
         try:
             with scope:
-                answer = await self._questions.answer(method, frame.get("params"))
+                answer = await desk.answer(method, frame.get("params"))
                 if isinstance(answer, Unanswered):
                     self._link.note(f"a question that was not answered: {answer.words}")
                     body = encode.error_body(number, answer.code, answer.words)
@@ -114,6 +118,10 @@ class Inbound:
         self._tell(call.renew, update)
 
     def _log(self, values: Mapping[str, Any]) -> None:
+        if self._handler is None:
+            return
+        from caliban_mcp_client.handler import LogMessage
+
         message = LogMessage(
             level=text(values, "level"), logger=text(values, "logger"), data=values.get("data")
         )

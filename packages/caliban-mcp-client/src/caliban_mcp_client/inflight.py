@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -45,6 +46,9 @@ class Call:
 
     async def wait(self, limit_s: float) -> bool:
         """Wait for the answer; False where time ran out."""
+        if limit_s == self.idle_s == math.inf:
+            await self.done.wait()
+            return True
         now = anyio.current_time()
         self._limit = now + limit_s
         with anyio.CancelScope(deadline=min(self._limit, now + self.idle_s)) as self._scope:

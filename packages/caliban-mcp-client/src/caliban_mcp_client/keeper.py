@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
 import anyio.lowlevel
@@ -16,9 +16,8 @@ from msgspec.structs import replace
 from caliban_mcp_client.errors import ConnectError, ServerGone
 from caliban_mcp_client.groups import task_group
 from caliban_mcp_client.handshake import Anew, Handshake, Outcome
-from caliban_mcp_client.link import Carrier, Link, LinkParts
+from caliban_mcp_client.link import Link, LinkParts
 from caliban_mcp_client.parts import ClientParts
-from caliban_mcp_client.subscription import Subscription
 from caliban_mcp_client.target import (
     LEGACY,
     HostedTarget,
@@ -30,6 +29,10 @@ from caliban_mcp_client.target import (
     Verdict,
 )
 from caliban_mcp_client.values import ServerInfo, ServerLost, ServerRestarted
+
+if TYPE_CHECKING:
+    from caliban_mcp_client.ports import Carrier
+    from caliban_mcp_client.subscription import Subscription
 
 _MINUTE_S: Final = 60.0
 _MOST_ROUNDS: Final = 4
@@ -62,8 +65,17 @@ class Keeper:
         self._has_forgotten = False
         self._start: anyio.CancelScope | None = None
         self._said: Callable[[], str] = str
-        self.subscription: Subscription = Subscription(link_parts.options, link_parts.changes)
+        self._subscription: Subscription | None = None
         self.info: ServerInfo | None = None
+
+    @property
+    def subscription(self) -> Subscription:
+        """What is followed, from the first time on that somebody asks."""
+        if self._subscription is None:
+            from caliban_mcp_client.subscription import Subscription
+
+            self._subscription = Subscription(self._link_parts.options, self._link_parts.changes)
+        return self._subscription
 
     @property
     def verdict(self) -> Verdict | None:
@@ -167,7 +179,7 @@ class Keeper:
             return outcome
         start.deadline = float("inf")
         self._begin(link, outcome, task_status)
-        if self.subscription.has_work(link):
+        if self._has_work(link) and self.subscription.has_work(link):
             link.spawn(self.subscription.follow, link, outcome)
         if self._is_closing:
             link.end(_CLOSED)
@@ -184,6 +196,10 @@ class Keeper:
             task_status.started(info)
         else:
             self._link_parts.changes.put(ServerRestarted())
+
+    def _has_work(self, link: Link) -> bool:
+        """Whether there may be something to follow: most legacy servers are never asked for it."""
+        return link.is_modern or self._subscription is not None or self._options.log_level is not None
 
     def _forgets(self, error: ConnectError) -> bool:
         """Drop a verdict of before that the server does not live up to, so that it is asked anew; once."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 from anyio.abc import TaskGroup
@@ -12,12 +12,14 @@ from msgspec import Struct
 from caliban_mcp_client import encode
 from caliban_mcp_client.errors import CallTimedOut, ProtocolError
 from caliban_mcp_client.frames import Frame, Scrap
-from caliban_mcp_client.handler import ClientHandler
 from caliban_mcp_client.inbound import Inbound
 from caliban_mcp_client.inflight import Call, InFlight, OnUpdate
 from caliban_mcp_client.news import Changes
 from caliban_mcp_client.oddities import Oddities
 from caliban_mcp_client.target import LATEST, ServerOptions
+
+if TYPE_CHECKING:
+    from caliban_mcp_client.ports import Carrier, ClientHandler
 
 _CANCEL_S: Final = 5.0
 
@@ -35,49 +37,11 @@ class CallTiming(Struct, frozen=True, kw_only=True):
     is_handshake: bool = False
 
 
-class Receiver(Protocol):
-    """Whom a carrier hands what has come."""
-
-    def receive(self, frame: Frame) -> None:
-        """A frame has come."""
-        ...
-
-    def discard(self, scrap: Scrap) -> None:
-        """Something has come that is no frame."""
-        ...
-
-    def note(self, words: str, sample: str = "") -> None:
-        """Something odd has happened."""
-        ...
-
-    def end(self, words: str) -> None:
-        """Nothing more will come, and nothing can be sent; `words` say why."""
-        ...
-
-
-class Carrier(Protocol):
-    """The way to a server."""
-
-    is_http: bool
-
-    async def deliver(self, message: encode.Outgoing, call: Call | None) -> None:
-        """Send a message. Over HTTP that lasts until the answer to `call` has come, or cannot come any more.
-
-        What goes wrong finishes the `call`; nothing is raised. Being cancelled closes the stream of the
-        answer.
-        """
-        ...
-
-    def agreed(self, version: str, *, is_modern: bool) -> None:
-        """The handshake is over."""
-        ...
-
-
 class LinkParts(Struct, frozen=True, kw_only=True):
     """What all conversations of one client have in common."""
 
     options: ServerOptions
-    handler: ClientHandler
+    handler: ClientHandler | None
     changes: Changes
     oddities: Oddities
 

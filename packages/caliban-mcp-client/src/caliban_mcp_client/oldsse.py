@@ -13,7 +13,7 @@ from caliban_mcp_client.errors import CallLost, ConnectError, HttpRefused
 from caliban_mcp_client.events import EventReader, ServerEvent
 from caliban_mcp_client.frames import long_scrap, read_frames
 from caliban_mcp_client.inflight import Call
-from caliban_mcp_client.link import Receiver
+from caliban_mcp_client.ports import Receiver
 from caliban_mcp_client.requests import Requests, refusal_body
 from caliban_mcp_client.streamable import STREAM
 from caliban_mcp_client.target import ServerOptions

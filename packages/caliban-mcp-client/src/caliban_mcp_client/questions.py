@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
+from caliban_mcp_client.encode import INTERNAL
 from caliban_mcp_client.entries import text
 from caliban_mcp_client.handler import (
-    ClientHandler,
+    DecliningHandler,
     Elicitation,
     ElicitResult,
     FormElicitation,
@@ -20,9 +21,11 @@ from caliban_mcp_client.handler import (
 from caliban_mcp_client.target import ServerOptions
 from caliban_mcp_client.values import Json
 
+if TYPE_CHECKING:
+    from caliban_mcp_client.ports import ClientHandler
+
 NO_METHOD: Final = -32601
 BAD_PARAMS: Final = -32602
-INTERNAL: Final = -32603
 
 
 class Unanswered(Struct, frozen=True, kw_only=True):
@@ -35,9 +38,9 @@ class Unanswered(Struct, frozen=True, kw_only=True):
 class QuestionDesk:
     """Answers what is on: `ping` and elicitation as a rule, roots and sampling where they are wanted."""
 
-    def __init__(self, options: ServerOptions, handler: ClientHandler) -> None:
+    def __init__(self, options: ServerOptions, handler: ClientHandler | None) -> None:
         self._options = options
-        self._handler = handler
+        self._handler = DecliningHandler() if handler is None else handler
 
     async def answer(self, method: str, params: object) -> Json | Unanswered:
         """The result for `method`, or the error. What the handler raises is told without its words."""

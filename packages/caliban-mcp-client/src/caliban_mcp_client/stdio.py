@@ -18,7 +18,6 @@ from caliban_mcp_client.frames import long_scrap, read_frames
 from caliban_mcp_client.groups import task_group
 from caliban_mcp_client.inflight import Call
 from caliban_mcp_client.lines import LineReader, LongLine
-from caliban_mcp_client.link import Receiver
 from caliban_mcp_client.target import ServerOptions, StdioTarget
 from caliban_process import Command, InputClosed, NotStarted, OutputLimit, Runner
 from caliban_process.environ import program_environment
@@ -26,6 +25,7 @@ from caliban_process.environ import program_environment
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
+    from caliban_mcp_client.ports import Receiver
     from caliban_process.process import Process
 
 MARKER: Final = "CALIBAN_MCP"

@@ -15,8 +15,8 @@ from caliban_mcp_client.errors import CallLost, HttpRefused, McpError, ProtocolE
 from caliban_mcp_client.events import EventReader, ServerEvent
 from caliban_mcp_client.frames import Frame, long_scrap, matched_id, read_frames
 from caliban_mcp_client.inflight import Call
-from caliban_mcp_client.link import Receiver
 from caliban_mcp_client.paramheaders import coded
+from caliban_mcp_client.ports import Receiver
 from caliban_mcp_client.requests import Requests, refusal_body
 from caliban_mcp_client.target import ServerOptions
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
-from caliban_mcp_client import paramheaders
 from caliban_mcp_client.entries import shown_name
 from caliban_mcp_client.errors import CallRefused
-from caliban_mcp_client.questions import QuestionDesk
-from caliban_mcp_client.schemas import mismatch
 from caliban_mcp_client.target import ServerOptions
-from caliban_mcp_client.values import CallResult, McpTool
+from caliban_mcp_client.values import McpTool
+
+if TYPE_CHECKING:
+    from caliban_mcp_client.content import CallResult
+    from caliban_mcp_client.paramheaders import ParamHeader
+    from caliban_mcp_client.questions import QuestionDesk
 
 HEADER_MISMATCH: Final = -32020
 URL_NEEDED: Final = -32042
@@ -28,7 +30,7 @@ class ToolCalls:
     def __init__(self, options: ServerOptions) -> None:
         self._options = options
         self._tools: dict[str, McpTool] = {}
-        self._headers: dict[str, tuple[paramheaders.ParamHeader, ...]] = {}
+        self._headers: dict[str, tuple[ParamHeader, ...]] = {}
 
     def learn(
         self, tools: tuple[McpTool, ...], say: Callable[[str], None], *, has_headers: bool
@@ -38,6 +40,8 @@ class ToolCalls:
         self._tools, self._headers = {}, {}
         for tool in tools:
             if has_headers:
+                from caliban_mcp_client import paramheaders
+
                 fault, headers = paramheaders.read(tool.input_schema)
                 if fault is not None:
                     say(f"the tool {shown_name(tool.name)} is left out: {fault}")
@@ -58,7 +62,12 @@ class ToolCalls:
 
     def headers(self, params: Mapping[str, Any]) -> Mapping[str, str]:
         """The headers that repeat arguments of a call."""
-        return paramheaders.values(self._headers.get(params["name"], ()), params["arguments"])
+        repeated = self._headers.get(params["name"])
+        if not repeated:
+            return {}
+        from caliban_mcp_client import paramheaders
+
+        return paramheaders.values(repeated, params["arguments"])
 
     @staticmethod
     def is_header_mismatch(error: CallRefused) -> bool:
@@ -101,5 +110,7 @@ class ToolCalls:
         if not result.has_structured:
             words: str | None = "the tool promises structured values, and answered without one"
         else:
+            from caliban_mcp_client.schemas import mismatch
+
             words = mismatch(result.structured, tool.output_schema)
         return result if words is None else replace(result, problems=(*result.problems, words))

@@ -6,8 +6,9 @@ from caliban_mcp.connect import Connector
 from caliban_mcp.errors import PinsUnusable, ServerMisconfigured, ServerMissing, ServersError
 from caliban_mcp.fleet import ServerFleet
 from caliban_mcp.names import full_name, name_problem, tool_names
+from caliban_mcp.parts import ServerParts
 from caliban_mcp.pins import PinStore, ServerPins
-from caliban_mcp.server import RunServer, ServerParts
+from caliban_mcp.server import RunServer
 from caliban_mcp.status import ServerNews, ServerStatus
 from caliban_mcp.tool import ServerTool
 from caliban_mcp.variables import expanded

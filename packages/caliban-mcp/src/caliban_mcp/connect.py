@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from caliban_mcp_client import McpClient
     from caliban_mcp_client.authorization import Authorization
     from caliban_mcp_client.door import HttpDoor
-    from caliban_mcp_client.handler import ClientHandler
     from caliban_mcp_client.hosted import HostPipe
+    from caliban_mcp_client.ports import ClientHandler
     from caliban_process import Runner
 
 CLIENT: Final = "caliban"

@@ -11,11 +11,15 @@ from anyio.abc import TaskGroup
 
 from caliban_common.tool import Tool
 from caliban_mcp.config import ServerConfig
-from caliban_mcp.server import RunServer, ServerParts
+from caliban_mcp.parts import ServerParts
+from caliban_mcp.server import RunServer
 from caliban_mcp.status import ServerStatus
 from caliban_mcp.tool import ServerTool, instructions_for_model
 
 DISABLED: Final = "it is disabled"
+OPEN_S: Final = 0.5
+REQUEST_S: Final = 0.05
+"""So long those wait whom nobody misses: after the opening, and after word that a request will leave."""
 
 
 class ServerFleet:
@@ -42,6 +46,7 @@ class ServerFleet:
         self._told: dict[str, str] = {}
         self._own: tuple[Tool, ...] = ()
         self._reads = False
+        self._pause: anyio.CancelScope | None = None
         self.servers = tuple(map(self._made, sorted(configs, key=lambda config: config.name)))
         self._rebuild()
 
@@ -56,6 +61,8 @@ class ServerFleet:
 
     def begin(self) -> None:
         """The first request is about to leave: where servers are awaited, the model may wait for them."""
+        if self._pause is not None:
+            self._pause.deadline = min(self._pause.deadline, anyio.current_time() + REQUEST_S)
         if any(not server.is_settled and not server.is_cached for server in self.servers):
             from caliban_mcp.waiting import WaitForServers
 
@@ -89,6 +96,7 @@ class ServerFleet:
     def add(self, config: ServerConfig) -> RunServer:
         """A further server, connected beside the others; its tools stand behind all that there are."""
         server = self._made(config)
+        server.begin()
         self.servers = (*self.servers, server)
         self._rebuild()
         if self._group is not None:
@@ -122,17 +130,34 @@ class ServerFleet:
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
-        """Connect to all of them while the block goes on; behind it nothing of them is left."""
+        """Connect to all of them while the block goes on; behind it nothing of them is left.
+
+        To start programs would hold a first request up: those that nobody misses before it begin behind it.
+        """
         async with anyio.create_task_group() as group:
             self._group = group
             for server in self.servers:
+                if not server.may_wait:
+                    server.begin()
                 group.start_soon(server.run)
+            if any(server.may_wait for server in self.servers):
+                group.start_soon(self._begin_later)
             try:
                 yield
             finally:
                 self._group = None
                 for server in self.servers:
                     server.close()
+                if self._pause is not None:
+                    self._pause.cancel()
+
+    async def _begin_later(self) -> None:
+        """Let all begin a moment after the opening, or sooner where a request leaves."""
+        with anyio.CancelScope(deadline=anyio.current_time() + OPEN_S) as self._pause:
+            await anyio.sleep_forever()
+        self._pause = None
+        for server in self.servers:
+            server.begin()
 
     def _made(self, config: ServerConfig) -> RunServer:
         paused = DISABLED if config.disabled else ""

@@ -17,9 +17,8 @@ from msgspec.structs import replace
 
 from caliban_common.errors import CalibanError
 from caliban_common.files import ensure_private_dir, read_regular, write_atomic
-from caliban_mcp.definition import definition_digest, definition_of, is_same
+from caliban_mcp.definition import definition_digest, definition_of, has_digest, is_same
 from caliban_mcp.errors import PinsUnusable
-from caliban_mcp.lock import locked
 from caliban_mcp_client.values import McpTool
 
 VERSION: Final = 1
@@ -88,7 +87,7 @@ class PinStore:
         if pins.version != VERSION:
             raise _damaged(path, f"its version is {pins.version}, not {VERSION}")
         for pinned in (*pins.tools.values(), *pins.seen.values()):
-            if definition_digest(pinned.definition) != pinned.digest:
+            if not has_digest(pinned.definition, pinned.digest):
                 raise _damaged(path, "a digest in it is not that of its definition")
         return pins
 
@@ -154,6 +153,8 @@ class PinStore:
         return self.directory / f"{identity}.json"
 
     def _change(self, identity: str, change: Callable[[ServerPins | None], ServerPins]) -> None:
+        from caliban_mcp.lock import locked
+
         try:
             ensure_private_dir(self.directory)
             with locked(self.directory / ".lock"):

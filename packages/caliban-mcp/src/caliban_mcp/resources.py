@@ -13,7 +13,7 @@ from caliban_common.tool import ShownArgument, ToolContext, ToolOutput, ToolSpec
 from caliban_mcp.errors import ServerMissing
 from caliban_mcp.hidden import without_hidden
 from caliban_mcp.results import parts_of_resource
-from caliban_mcp_client.values import ResourceContents
+from caliban_mcp_client.content import ResourceContents
 
 if TYPE_CHECKING:
     from caliban_mcp.fleet import ServerFleet

@@ -9,7 +9,7 @@ from typing import Any, Final, assert_never
 from caliban_common.message import ImageBlock, ResultPart, TextBlock
 from caliban_common.text import clean, one_line
 from caliban_common.tool import ToolOutput
-from caliban_mcp_client.values import (
+from caliban_mcp_client.content import (
     AudioContent,
     CallResult,
     Content,

@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import msgspec
 from anyio import lowlevel, to_thread
-from msgspec import Struct
 
 from caliban_common.errors import CalibanError
-from caliban_mcp.cache import CachedServer, ListCache
+from caliban_mcp.cache import CachedServer
 from caliban_mcp.config import ServerConfig
 from caliban_mcp.definition import is_same_tool
 from caliban_mcp.errors import PinsUnusable, ServerMissing
 from caliban_mcp.names import tool_names
-from caliban_mcp.pins import JudgedTools, PinStore, ServerPins
+from caliban_mcp.parts import ServerParts
+from caliban_mcp.pins import JudgedTools, ServerPins
 from caliban_mcp.status import ServerNews, ServerState, ServerStatus
 from caliban_mcp.tool import TOOL_USE_ID, OnUpdate, ServerTool, spec_of
 from caliban_mcp_client.errors import ConnectError
 from caliban_mcp_client.target import Verdict
-from caliban_mcp_client.values import (
-    CallResult,
-    McpPrompt,
-    McpTool,
-    PromptsChanged,
-    ServerLost,
-    ServerRestarted,
-    ToolsChanged,
-)
+from caliban_mcp_client.values import McpTool, PromptsChanged, ServerLost, ServerRestarted, ToolsChanged
 
 if TYPE_CHECKING:
     from caliban_mcp_client import McpClient
+    from caliban_mcp_client.content import CallResult, McpPrompt
 
 MAX_PROBLEMS: Final = 8
 RENEW_S: Final = 24 * 3600
@@ -41,27 +33,6 @@ RENEW_S: Final = 24 * 3600
 
 CALM_LISTS: Final = 20
 """So many times a list is asked for at once where it changes; from then on at most once in a second."""
-
-Connect = Callable[[Verdict | None], "AbstractAsyncContextManager[McpClient]"]
-
-
-def _no_logins() -> object:
-    return None
-
-
-class ServerParts(Struct, frozen=True, kw_only=True):
-    """What a server of a run works with.
-
-    `connect` opens a conversation; `key` is that of its list in the `cache`. `logins` gives another value
-    once somebody has logged in or out, in whatever process.
-    """
-
-    connect: Connect
-    cache: ListCache
-    key: str
-    pins: PinStore
-    report: Callable[[ServerNews], None]
-    logins: Callable[[], object] = _no_logins
 
 
 class RunServer:
@@ -91,11 +62,13 @@ class RunServer:
         self._over = anyio.Event()
         self._wanted = anyio.Event()
         self._ended = anyio.Event()
+        self._begun = anyio.Event()
         self._is_closing = False
         self._logins: object = None
         self._scope: anyio.CancelScope | None = None
         self._stay: anyio.CancelScope | None = None
         self._known: tuple[CachedServer, JudgedTools] | None = None
+        self._offered: JudgedTools | None = None
         self._prompts: tuple[McpClient, tuple[McpPrompt, ...]] | None = None
         self._is_stale = False
         self._listed = anyio.Event()
@@ -128,6 +101,15 @@ class RunServer:
             is_cached=self.is_cached and self.state == "pending",
         )
 
+    @property
+    def may_wait(self) -> bool:
+        """Whether nobody misses it for a moment: what it offers is remembered, or that it says nothing."""
+        return (self.is_cached or self.was_silent) and not self.config.required
+
+    def begin(self) -> None:
+        """Let `run` connect; whoever waits for the server, or uses it, does that too."""
+        self._begun.set()
+
     def remember(self) -> None:
         """Offer what it had last, as far as it was let in: quick, and waiting for nobody."""
         entry = self._parts.cache.load(self._parts.key)
@@ -147,10 +129,13 @@ class RunServer:
         self._offer(judged)
 
     async def run(self) -> None:
-        """Connect, list, and follow what changes, until it is told to close; anew where that is wanted."""
+        """Once it may begin: connect, list, follow what changes, until told to close; anew where wanted."""
         try:
+            await self._begun.wait()
+            if not self._is_closing:  # whatever was wanted before, it begins now
+                self._wanted, self._over = anyio.Event(), anyio.Event()
             while True:
-                if not self._paused:
+                if not self._paused and not self._is_closing:
                     await self._converse()
                 if self._paused:
                     self.state = "disabled"
@@ -170,6 +155,7 @@ class RunServer:
     def close(self) -> None:
         """Let `run` end: in order where it is connected, at once where it is not."""
         self._is_closing = True
+        self.begin()
         if self.client is None and self._scope is not None and not self.is_settled:
             self._parts.cache.silent(self._parts.key)
         self._end()
@@ -178,6 +164,7 @@ class RunServer:
     def restart(self) -> None:
         """Connect anew, also where it was paused; `settled` waits for that."""
         self._paused = ""
+        self.begin()
         if self._settled.is_set():
             self._settled = anyio.Event()
         self._wanted.set()
@@ -187,7 +174,7 @@ class RunServer:
         """End the conversation, and offer nothing until `restart`; `words` say why, for a person."""
         self._paused, self._error, self.state = words, None, "disabled"
         self.tools, self.instructions, self.has_resources, self.is_cached = (), "", False, False
-        self._known = None
+        self._known = self._offered = None
         self._end()
         self._settled.set()
         self._changed()
@@ -229,13 +216,14 @@ class RunServer:
 
     async def settled(self) -> None:
         """Wait until it has told its tools, or will not."""
+        self.begin()
         await self._settled.wait()
 
     async def connected(self) -> McpClient:
         """The conversation, once there is one; begun anew where a login has come. Raises `CalibanError`."""
         if self.has_new_login:
             self.restart()
-        await self._settled.wait()
+        await self.settled()
         if self.client is None:
             raise self._error or ServerMissing(f"the server {self.name} is not connected")
         return self.client
@@ -289,7 +277,8 @@ class RunServer:
         judged = self._judged_before(entry)
         if judged is None:
             judged = await self._judged_now(entry, instructions)
-        self._offer(judged)
+        if judged is not self._offered:  # most lists are those of last time
+            self._offer(judged)
         self._tell_what_waits(judged)
 
     def _judged_before(self, entry: CachedServer) -> JudgedTools | None:
@@ -363,6 +352,7 @@ class RunServer:
                 continue
             spec = spec_of(name, self.name, tool, lazy=self.config.lazy)
             offered.append(ServerTool(spec, tool, self, is_new=is_new))
+        self._offered = judged
         self.instructions = judged.instructions
         if tuple(offered) != self.tools:
             self.tools = tuple(offered)

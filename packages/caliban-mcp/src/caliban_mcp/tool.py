@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
@@ -14,7 +14,11 @@ from caliban_common.text import clean, one_line
 from caliban_common.tool import ShownArgument, ToolContext, ToolOutput, ToolSpec
 from caliban_mcp.hidden import plain_data, without_hidden
 from caliban_mcp_client.errors import CallError
-from caliban_mcp_client.values import CallResult, CallUpdate, McpTool
+from caliban_mcp_client.values import CallUpdate, McpTool
+
+if TYPE_CHECKING:
+    from caliban_mcp.ports import ToolServer
+    from caliban_mcp_client.content import CallResult
 
 MAX_DESCRIPTION_BYTES: Final = 2048
 """Of what a server says of a tool, as a model reads it."""
@@ -25,21 +29,6 @@ TOOL_USE_ID: Final = "claudecode/toolUseId"
 OnUpdate = Callable[[CallUpdate], None]
 WAITING_UPDATES: Final = 16
 """So many words on how far a call is wait for a reader; a server may say more than anybody reads."""
-
-
-class ToolServer(Protocol):
-    """Whoever reaches the server of a tool."""
-
-    @property
-    def name(self) -> str:
-        """What the server is called here."""
-        ...
-
-    async def call(
-        self, tool: str, args: Mapping[str, Any], on_update: OnUpdate, tool_use_id: str = ""
-    ) -> CallResult:
-        """Call a tool by the name that the server gives it. Raises `CalibanError`."""
-        ...
 
 
 class ServerTool:

@@ -7,10 +7,12 @@ we adopt orphans (prctl(2), PR_SET_CHILD_SUBREAPER) it becomes a child of ours, 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from time import monotonic
 from typing import Final
 
+from caliban_process.lookout import Lookout
+from caliban_process.prctl import prctl
 from caliban_process.tree import IS_LINUX, Entry, entry_of, read_proc, remains_of
 
 _PR_SET_CHILD_SUBREAPER: Final = 36
@@ -20,14 +22,16 @@ _TASKS: Final = "/proc/self/task"
 class Orphans:
     """Knows which children of this process nobody here has started. Tell it of each one that somebody has.
 
-    From its making on orphans are adopted: make it before the first program starts.
+    From its making on orphans are adopted: make it before the first program starts. `lookout` has whoever
+    started a program look at them while it runs.
     """
 
     def __init__(self) -> None:
+        self.lookout: Lookout = Lookout()
         self._own: set[int] = set()
         self._seen: set[int] = set()
         self._looked: tuple[float, tuple[Entry, ...]] = (0.0, ())
-        self._adopts = IS_LINUX and _adopt()
+        self._adopts = IS_LINUX and prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
     def started(self, pid: int) -> None:
         """`pid` is no orphan."""
@@ -36,6 +40,11 @@ class Orphans:
     def ended(self, pid: int) -> None:
         """`pid` has been reaped; its number may be given to another."""
         self._own.discard(pid)
+
+    @property
+    def own(self) -> Collection[int]:
+        """The programs that were started here, and have not been reaped."""
+        return self._own
 
     def look(self, max_age_s: float = 0) -> tuple[Entry, ...]:
         """The living orphans in sessions other than ours; those that have ended are reaped.
@@ -76,15 +85,6 @@ class Orphans:
             if remains is not None and remains.session != ours and remains.session not in self._own:
                 self._seen.discard(pid)
                 _reap(pid)
-
-
-def _adopt() -> bool:
-    import ctypes
-
-    try:
-        return bool(ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
-    except (OSError, AttributeError):
-        return False
 
 
 def _children() -> Iterator[int]:

@@ -18,9 +18,6 @@ from caliban_process.tree import IS_LINUX, Entry, Traces, family, is_marked, lim
 from caliban_process.watchdog import Watchdog
 
 KILL_WAIT_S = 2.0
-WATCH_S = 0.05
-"""How soon orphans are looked for first; then ever more seldom, down to once in a second."""
-
 LOOK_S = 0.025
 """So long a look at orphans serves all programs that run: each of several servers would look by itself."""
 
@@ -106,7 +103,8 @@ class Process:
             traces = Traces(marker=_marker(self._command), pipes=self._child.pipe_names())
 
         def find() -> tuple[int, ...]:
-            return (*family(self.pid, traces), *(() if traces is None else self._hidden()))
+            leaders = () if self._watchdog.orphans is None else self._watchdog.orphans.own
+            return (*family(self.pid, traces, leaders), *(() if traces is None else self._hidden()))
 
         others = find()
         if not (self._is_monitor and self._has_exited):  # those that its end takes along do not count
@@ -123,11 +121,9 @@ class Process:
 
     async def watch_orphans(self) -> None:
         """Tell the watchdog of what leaves the program while it runs, as soon as it is seen."""
-        wait_s = WATCH_S
-        while self._watchdog.orphans is not None:
-            await anyio.sleep(wait_s)
-            self._hand_over(LOOK_S)
-            wait_s = min(1.0, wait_s * 1.5)
+        orphans = self._watchdog.orphans
+        if orphans is not None:
+            await orphans.lookout.watch(lambda: self._hand_over(LOOK_S))
 
     def _hand_over(self, max_age_s: float = 0) -> None:
         for orphan in self._orphans(max_age_s):
@@ -165,8 +161,9 @@ class Process:
         try:
             await self.stop()
             self._hand_over()
-            with anyio.move_on_after(KILL_WAIT_S):  # what hangs in the kernel, nobody can end
-                await self._child.exited()
+            if not self.has_exited:
+                with anyio.move_on_after(KILL_WAIT_S):  # what hangs in the kernel, nobody can end
+                    await self._child.exited()
             self.exit_code = self._child.reap()
             if self._is_monitor and self._watchdog.orphans is not None:
                 self._watchdog.orphans.bury()

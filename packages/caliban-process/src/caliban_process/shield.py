@@ -13,6 +13,8 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
+from caliban_process.prctl import prctl
+
 _SELF: Final = Path("/proc/self")
 _STAT_FIRST: Final = 3
 _ENV_START: Final = 50
@@ -30,7 +32,7 @@ def shield_process(names: Collection[str]) -> None:
         _blank({os.fsencode(name) for name in names})
     except (OSError, ValueError, IndexError):
         pass
-    _close_memory()
+    prctl(_PR_SET_DUMPABLE, 0)
 
 
 def _blank(names: Collection[bytes]) -> None:
@@ -46,12 +48,3 @@ def _blank(names: Collection[bytes]) -> None:
             place += len(entry) + 1
     finally:
         os.close(memory)
-
-
-def _close_memory() -> None:
-    import ctypes
-
-    try:
-        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
-    except (OSError, AttributeError):
-        pass

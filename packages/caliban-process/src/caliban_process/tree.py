@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from msgspec import Struct
 
@@ -41,16 +41,16 @@ class Traces(Struct, frozen=True, kw_only=True):
     pipes: frozenset[str]
 
 
-def family(leader: int, traces: Traces | None) -> tuple[int, ...]:
+def family(leader: int, traces: Traces | None, others: Collection[int] = ()) -> tuple[int, ...]:
     """The living processes that the program `leader` started, the leader left out.
 
     These are the members of its group and session and their descendants; with `traces`, whatever carries
-    one of them as well.
+    one of them as well. `others` are leaders too, and not looked at.
     """
     if not IS_LINUX:
         return ()
     members: set[int] = set()
-    for entry in _younger_than(leader):
+    for entry in _younger_than(leader, others):
         if entry.pid == leader:
             continue
         related = leader in (entry.group, entry.session) or entry.parent in members or entry.parent == leader
@@ -92,8 +92,8 @@ def _quietly(send: Callable[[int, int], None], target: int, number: signal.Signa
         pass
 
 
-def _younger_than(leader: int) -> Iterator[Entry]:
-    """The processes that may have been started after `leader`, parents first."""
+def _younger_than(leader: int, others: Collection[int]) -> Iterator[Entry]:
+    """The processes that may have been started after `leader`, parents first, without `others`."""
     last = _last_pid()
     pids: Iterable[int]
     if leader <= last < leader + _FEW:
@@ -104,7 +104,7 @@ def _younger_than(leader: int) -> Iterator[Entry]:
         if last >= leader:
             pids = [pid for pid in pids if pid > leader]
     for pid in pids:
-        entry = entry_of(pid)
+        entry = None if pid in others else entry_of(pid)
         if entry is not None:
             yield entry
 

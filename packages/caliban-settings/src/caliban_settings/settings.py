@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from msgspec import Struct
@@ -41,7 +42,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         """
         names = path.split(".")
         if names[0] not in self.merged:
-            if not any(key.path.split(".")[0] == names[0] for key in SCHEMA):
+            if names[0] not in _first_names():
                 raise KeyError(path)
             return default
         value: Any = self.merged
@@ -98,3 +99,9 @@ def keeping(new: Settings, old: Settings) -> Settings:
 def _within(own: LeafPath, path: str) -> bool:
     names = tuple(path.split("."))
     return own[: len(names)] == names
+
+
+@cache
+def _first_names() -> frozenset[str]:
+    """What a path of a setting may begin with."""
+    return frozenset(key.path.partition(".")[0] for key in SCHEMA)

@@ -27,6 +27,7 @@ PAUSE_S = 0.005
 MODULES = (
     "caliban_telemetry.account",
     "caliban_telemetry.meter",
+    "caliban_telemetry.table:head",
     "caliban_permissions.side_effects.table",
     "caliban_permissions.readonly.programs",
     "caliban_permissions.commands.forms",
@@ -37,8 +38,9 @@ MODULES = (
     "caliban_process.environ",
     "caliban_process.orphans",
     "caliban_process.run",
+    "caliban_process.prctl",
     "caliban_process.shield",
-    "ctypes",
+    "_ctypes",
     "resource",
     "caliban_permissions.audit.log",
     "caliban_permissions.audit.archive",

@@ -187,7 +187,7 @@ class App(Struct, frozen=True, kw_only=True):
             return rules
         from caliban.compose.servers.known import NewToolRules
 
-        return NewToolRules(rules, self.slot)
+        return NewToolRules(rules, self.slot.is_new)
 
     def _offered(self, judges: Judges) -> ToolSource:
         """The tools of a session. What it finds of deferred ones is its own, and ends with it."""

@@ -24,7 +24,8 @@ from caliban_mcp.results import parts_of
 from caliban_mcp.server import RunServer
 from caliban_mcp.status import ServerStatus
 from caliban_mcp.tool import ServerTool
-from caliban_mcp_client.values import AudioContent, Content, ImageContent, TextContent, ToolAnnotations
+from caliban_mcp_client.content import AudioContent, Content, ImageContent, TextContent
+from caliban_mcp_client.values import ToolAnnotations
 
 WAIT_S: Final = 50.0
 """So long a request waits for a server; hosts wait 60 s for an answer."""

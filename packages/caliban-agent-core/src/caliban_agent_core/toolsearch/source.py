@@ -7,7 +7,6 @@ from operator import is_
 from typing import Any
 
 from caliban_agent_core.toolsearch.active import ActiveTools, gone_words
-from caliban_agent_core.toolsearch.search import ToolSearch
 from caliban_common.estimate import tool_tokens
 from caliban_common.message import TextBlock
 from caliban_common.tool import Tool, ToolContext, ToolOutput, ToolSource, ToolSpec
@@ -50,7 +49,7 @@ class DeferredTools:
     def __init__(self, source: ToolSource, active: ActiveTools) -> None:
         self._source = source
         self._active = active
-        self._search = ToolSearch(active, self._deferred_specs)
+        self._search: Tool | None = None
         self._seen: tuple[Tool, ...] | None = None
         self._changes = -1
         self._holds = False
@@ -69,6 +68,14 @@ class DeferredTools:
         self._look()
         return self._held
 
+    def _finder(self) -> tuple[Tool, ...]:
+        """The tool that finds the others; most sources hold nothing back and never need it."""
+        if self._search is None:
+            from caliban_agent_core.toolsearch.search import ToolSearch
+
+            self._search = ToolSearch(self._active, self._deferred_specs)
+        return (self._search,)
+
     def _deferred_specs(self) -> tuple[ToolSpec, ...]:
         self._look()
         return tuple(tool.spec for tool in self._deferred.values())
@@ -85,7 +92,7 @@ class DeferredTools:
             self._shown = tools
             return
         found = [self._deferred[name] for name in self._active.names if name in self._deferred]
-        search = (self._search,) if self._deferred else ()
+        search = self._finder() if self._deferred else ()
         self._shown = _same(self._shown, (*self._direct, *search, *found))
         self._held = _same(self._held, tuple(tool for tool in self._deferred.values() if tool not in found))
 

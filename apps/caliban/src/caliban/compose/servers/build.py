@@ -18,7 +18,6 @@ from caliban.compose.permissions import Permissions
 from caliban.compose.servers.handler import AskedHandler
 from caliban.compose.servers.lists import listed_problem
 from caliban.compose.servers.parts import AskedParts
-from caliban.compose.servers.told import notice_of
 from caliban.compose.servers.written import servers_for
 from caliban.errors import ConfigError
 from caliban.version import VERSION
@@ -28,7 +27,6 @@ from caliban_common.tool import ToolSpec
 from caliban_drive.notice import Notice, Report
 from caliban_mcp import Connector, ListCache, PinStore, ServerConfig, ServerFleet, ServerParts, ServerStatus
 from caliban_mcp.names import full_name
-from caliban_mcp.passing import NoLists, OpenPins
 from caliban_mcp.status import ServerNews
 from caliban_mcp.variables import from_environment
 from caliban_provider.http import HttpClient
@@ -37,7 +35,7 @@ from caliban_settings import Settings
 if TYPE_CHECKING:
     from caliban_mcp import RunServer
     from caliban_mcp.elicit import Elicitor
-    from caliban_mcp_client import Authorization
+    from caliban_mcp_client.authorization import Authorization
     from caliban_mcp_client.hosted import HostPipe
     from caliban_plugins import Plugin
 
@@ -193,12 +191,13 @@ def build_servers(inputs: ServerInputs, *, empty: bool = False) -> RunServers | 
     cache, pins = ListCache(cache_dir() / "mcp"), PinStore(pins_dir())
 
     def parts(config: ServerConfig) -> ServerParts:
+        lists, accepted = _unkept(cache, pins) if is_hosted(config) else (cache, pins)
         return ServerParts(
             connect=lambda verdict: connector.open(config, verdict),
-            cache=NoLists(cache.directory) if is_hosted(config) else cache,
+            cache=lists,
             key="" if is_hosted(config) else connector.key(config),
-            pins=OpenPins(pins.directory) if is_hosted(config) else pins,
-            report=lambda event: report(notice_of(event, is_written=is_written(config))),
+            pins=accepted,
+            report=lambda event: _tell(event, report, is_written=is_written(config)),
             logins=logins_stamp if config.may_log_in else no_logins,
         )
 
@@ -210,6 +209,20 @@ def build_servers(inputs: ServerInputs, *, empty: bool = False) -> RunServers | 
         hosted_wait_s=HOSTED_S if wait is None else float(wait),
         report=report,
     )
+
+
+def _unkept(cache: ListCache, pins: PinStore) -> tuple[ListCache, PinStore]:
+    """What stands for both where nothing is kept."""
+    from caliban_mcp.passing import NoLists, OpenPins
+
+    return NoLists(cache.directory), OpenPins(pins.directory)
+
+
+def _tell(event: ServerNews, report: Report, *, is_written: bool = True) -> None:
+    """Report what a person should hear."""
+    from caliban.compose.servers.told import notice_of
+
+    report(notice_of(event, is_written=is_written))
 
 
 def is_hosted(config: ServerConfig) -> bool:
@@ -249,12 +262,9 @@ def build_connector(inputs: ServerInputs) -> Connector:
     host, settings, workspace = inputs.host, inputs.settings, inputs.workspace
     own = {name: str(workspace) for name in ("CALIBAN_PROJECT_DIR", "CLAUDE_PROJECT_DIR")}
 
-    def tell(event: ServerNews) -> None:
-        inputs.report(notice_of(event))
-
     asked = AskedParts(
         workspace=workspace,
-        report=tell,
+        report=lambda event: _tell(event, inputs.report),
         hooks=inputs.hooks,
         elicitor=inputs.elicitor,
         permissions=inputs.permissions,

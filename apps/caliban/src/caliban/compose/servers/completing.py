@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from caliban.compose.servers.prompts import ServerPrompt
     from caliban_mcp import RunServer
     from caliban_mcp_client import McpClient
-    from caliban_mcp_client.values import Completions
+    from caliban_mcp_client.content import Completions
 
 MAX_TEMPLATES: Final = 50
 _VARIABLE: Final = r"\{([+]?)([A-Za-z0-9_.]+)\}"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
-from typing import Any, Final, Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
 
 from caliban_agent_core.ports import Rules
 from caliban_common.permission import Decision
@@ -14,20 +14,12 @@ NEW: Final = (
 )
 
 
-class KnownTools(Protocol):
-    """Whoever knows which tools of servers are new."""
-
-    def is_new(self, name: str) -> bool:
-        """Whether the tool of this name is one that nobody has looked at yet."""
-        ...
-
-
 class NewToolRules:
-    """`rules`, for which a rule about several tools does not mean those of servers that are new."""
+    """`rules`, for which a rule about several tools does not mean those of servers that `is_new` says are."""
 
-    def __init__(self, rules: Rules, known: KnownTools) -> None:
+    def __init__(self, rules: Rules, is_new: Callable[[str], bool]) -> None:
         self._rules = rules
-        self._known = known
+        self._is_new = is_new
 
     def decide(self, tool: ToolSpec, args: Mapping[str, Any]) -> Decision | Awaitable[Decision]:
         """The verdict on a call; see `Rules`."""
@@ -40,7 +32,7 @@ class NewToolRules:
     def _bound(self, decision: Decision, tool: ToolSpec) -> Decision:
         if decision.action != "allow" or decision.by != "rule":
             return decision
-        if decision.rule is None or _is_exact(decision.rule, tool.name) or not self._known.is_new(tool.name):
+        if decision.rule is None or _is_exact(decision.rule, tool.name) or not self._is_new(tool.name):
             return decision
         return Decision(action="ask", reason=NEW, rule=decision.rule, match=decision.match, by="rule")
 

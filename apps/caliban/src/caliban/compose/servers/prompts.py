@@ -25,7 +25,7 @@ from caliban_drive.notice import Notice
 from caliban_mcp.hidden import without_hidden
 from caliban_mcp.names import tool_names
 from caliban_mcp.results import parts_of
-from caliban_mcp_client.values import McpPrompt, PromptMessages
+from caliban_mcp_client.content import McpPrompt, PromptMessages
 
 if TYPE_CHECKING:
     from caliban.compose.app import App
