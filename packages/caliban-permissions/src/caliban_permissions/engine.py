@@ -128,6 +128,10 @@ class Engine:
             paths=_paths(judged, args, judgement),
         )
 
+    def allows(self, tool: ToolSpec, args: Mapping[str, Any]) -> bool:
+        """Whether `decide` would allow the call: without its words, which cost more than the verdict."""
+        return self._verdict(self._judged(tool), args)[1].action == "allow"
+
     def allowed(
         self, tool: ToolSpec, args: Mapping[str, Any], reason: str, *, by: DecidedBy, asked: Decision
     ) -> Decision:

@@ -73,7 +73,7 @@ class CheckpointedTools:
                 search_path=tuple(os.get_exec_path()),
                 vouched=builtin_specs(),
             )
-        return self._judge.decide(spec, args).action == "allow"
+        return self._judge.allows(spec, args)
 
     def _watched(self, tool: Tool) -> Tool:
         roles = tool.spec.roles.values()
