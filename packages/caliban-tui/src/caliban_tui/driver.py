@@ -18,6 +18,7 @@ from caliban_commands.answer import (
     OpenView,
     ShownChoice,
     ShownText,
+    ShowTerminal,
     SwitchSession,
     UseScreen,
 )
@@ -79,7 +80,7 @@ class TerminalDriver:
         self._has_focus = True
         self._asks = False
         self._hint = ""
-        self._again = PressedAgain(self._say)
+        self._again = PressedAgain(self.say)
         self._began_s = time.monotonic()
         self._window = OverlayWindow(self)
         self._drafting = Drafting(
@@ -99,20 +100,20 @@ class TerminalDriver:
                 "background": partial(self._open_view, "tasks"),
                 "todos": self._window.open_todos,
                 "help": partial(self._open_view, "help"),
-                "detail": self._next_detail,
+                "detail": lambda: self._appearance.next_detail(),  # noqa: PLW0108 - it is made later
             },
             DraftScreen(
                 draw=self.stage.paint,
                 intercept=self._intercepts,
                 answer=self._answered,
-                say=self._say,
+                say=self.say,
                 given_over=self.stage.paused,
             ),
             EditorOptions(read_fd=tty.read_fd),
         )
         self._editor = self._drafting.editor
         self._appearance = Appearance(
-            self.stage, self._editor, env or {}, say=self._say, complain=self.complain
+            self.stage, self._editor, env or {}, say=self.say, complain=self.complain
         )
 
     @property
@@ -254,7 +255,7 @@ class TerminalDriver:
     async def show_effect(self, effect: CommandEffect, parts: tuple[AnswerPart, ...]) -> None:
         """See `TalkScreen`."""
         match effect:
-            case OpenView(view="terminal"):
+            case ShowTerminal():
                 text = ShownText(markdown=self._appearance.setup())
                 self.show(AnswerBlock(line="/terminal-setup", parts=(text,)))
             case OpenView():
@@ -264,7 +265,7 @@ class TerminalDriver:
             case UseScreen():
                 self._appearance.change(effect)
             case _:
-                self._say(await do_outside(effect, self._outside()))
+                self.say(await do_outside(effect, self._outside()))
 
     def _outside(self) -> OutsideWork:
         """Programs beside the conversation. Raises `TerminalError` where there is none."""
@@ -314,7 +315,8 @@ class TerminalDriver:
             tick=0 if self.stage.is_still else int((time.monotonic() - self._began_s) / 0.25),
         )
 
-    def _say(self, words: str) -> None:
+    def say(self, words: str) -> None:
+        """See `WindowScreen`."""
         self._hint = words
         self.stage.changed()
 
@@ -331,9 +333,9 @@ class TerminalDriver:
             self._hint = ""
         if name != "c-c":
             self._again.let_go()
-        desk = self.desk
-        asked = desk.paste(self._editor.pasted) if name == PASTE else desk.key(name, self.stage.scroll)
-        return asked or self._window.key(name)
+        if name == PASTE:
+            return self.desk.paste(self._editor.pasted) or self._window.paste(self._editor.pasted)
+        return self.desk.key(name, self.stage.scroll) or self._window.key(name)
 
     def _answered(self, data: bytes) -> None:
         """The terminal says something of itself."""
@@ -374,12 +376,9 @@ class TerminalDriver:
         else:
             self._hint = "nothing is open yet whose mode could change"
 
-    def _next_detail(self) -> None:
-        self._appearance.next_detail()
-
     def _open_view(self, view: Literal["transcript", "tasks", "help", "rewind"]) -> None:
         if self._talk is None:
-            self._say("nothing is open yet")
+            self.say("nothing is open yet")
         else:
             self._window.open(OpenView(view=view))
 

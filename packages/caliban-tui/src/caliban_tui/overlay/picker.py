@@ -13,13 +13,26 @@ from msgspec.structs import replace
 from caliban_commands.answer import ShownChoice
 from caliban_tui.draft.fuzzy import ranked
 from caliban_tui.line import ScreenLine, StyledText, plain
-from caliban_tui.overlay.overlay import CLOSING, Choose, Close, OverlayStep, Stay, framed, key_name, page_of
-from caliban_tui.question.textfield import TextField, field_segments, one_row
+from caliban_tui.overlay.overlay import (
+    CLOSING,
+    MAX_SEARCH,
+    Choose,
+    Close,
+    OverlayStep,
+    Stay,
+    framed,
+    key_name,
+    page_of,
+)
+from caliban_tui.question.textfield import TextField, field_segments, one_row, pasted_row
 from caliban_tui.screen import ScreenSize
 from caliban_tui.width import cells, cut, line_cells, wrap
 
 WIDE: Final = 100
 """From this width on the preview stands beside the list, below it otherwise."""
+
+MAX_LINE: Final = 10_000
+"""A paste of more characters is none for a line."""
 
 SearchBy: TypeAlias = Literal["typing", "slash", "none"]
 """Whether every letter searches, only those behind `/`, or none: letters are keys, then, and `q` closes."""
@@ -108,6 +121,13 @@ class PickerOverlay(Struct, frozen=True, kw_only=True):
             return Stay(replace(self, searches=True))
         typed = self.search.key(name) if self.searches else None
         return Stay(self if typed is None else self.found(typed, searches=True))
+
+    def paste(self, text: str, size: ScreenSize) -> Stay | None:
+        """See `Overlay`. It is searched for, also where the search has not begun."""
+        if self.by == "none":
+            return None
+        row = pasted_row(text, max(MAX_SEARCH - len(self.search.text), 0))
+        return Stay(self.found(self.search.typed(row), searches=True))
 
     def found(self, search: TextField, *, searches: bool) -> PickerOverlay:
         """The same with another search; a longer one looks only at what the shorter left."""
@@ -241,6 +261,12 @@ class InputOverlay(Struct, frozen=True, kw_only=True):
             return self.done(text) if text else Stay(self)
         typed = self.text.key(name)
         return Stay(self if typed is None else replace(self, text=typed))
+
+    def paste(self, text: str, size: ScreenSize) -> Stay | None:
+        """See `Overlay`. What is too long to be meant for a line is not cut: it is none for this one."""
+        if len(text) > MAX_LINE:
+            return None
+        return Stay(replace(self, text=self.text.typed(pasted_row(text, MAX_LINE))))
 
 
 def confirmed(question: str, yes: Callable[[], OverlayStep], before: PickerOverlay) -> PickerOverlay:

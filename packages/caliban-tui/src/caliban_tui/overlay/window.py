@@ -59,6 +59,10 @@ class WindowScreen(Protocol):
         """A frame is due."""
         ...
 
+    def say(self, words: str) -> None:
+        """Show a hint until the next key."""
+        ...
+
     def show(self, *blocks: TranscriptBlock) -> None:
         """Add to the transcript."""
         ...
@@ -95,6 +99,17 @@ class OverlayWindow:
         self._apply(self.overlay.key(name, self._screen.room()))
         return True
 
+    def paste(self, text: str) -> bool:
+        """Something was pasted; whether it went to where the overlay has something typed."""
+        if self.overlay is None:
+            return False
+        step = self.overlay.paste(text, self._screen.room())
+        if step is None:
+            self._screen.say("what was pasted stands in the prompt")
+            return False
+        self._apply(step)
+        return True
+
     def close(self) -> None:
         """Take it away."""
         self._put(None)
@@ -128,8 +143,8 @@ class OverlayWindow:
                 from caliban_tui.overlay.settings import settings_list
 
                 self._put(settings_list(host.views))
-            case "context" | "terminal":
-                self._put(PartsOverlay(title=effect.view.capitalize(), parts=parts))
+            case "context":
+                self._put(PartsOverlay(title="Context", parts=parts))
             case _:
                 assert_never(effect.view)
 
