@@ -82,7 +82,7 @@ class TerminalDriver:
         self._hint = ""
         self._again = PressedAgain(self.say)
         self._began_s = time.monotonic()
-        self._window = OverlayWindow(self)
+        self.window: OverlayWindow = OverlayWindow(self)
         self._drafting = Drafting(
             {
                 "send": self._submit,
@@ -98,7 +98,7 @@ class TerminalDriver:
                 "page_up": partial(self._page, -1),
                 "page_down": partial(self._page, 1),
                 "background": partial(self._open_view, "tasks"),
-                "todos": self._window.open_todos,
+                "todos": self.window.open_todos,
                 "help": partial(self._open_view, "help"),
                 "detail": lambda: self._appearance.next_detail(),  # noqa: PLW0108 - it is made later
             },
@@ -158,7 +158,7 @@ class TerminalDriver:
         finally:
             self._talk = self.desk.host = None
             self._drafting.use(None)
-            self._window.close()
+            self.window.close()
 
     def part(self, farewell: str) -> None:
         """The conversation is over; `farewell` is the last line where the person has left."""
@@ -250,7 +250,7 @@ class TerminalDriver:
 
     def choose(self, choice: ShownChoice) -> None:
         """See `TalkScreen`."""
-        self._window.choose(choice)
+        self.window.choose(choice)
 
     async def show_effect(self, effect: CommandEffect, parts: tuple[AnswerPart, ...]) -> None:
         """See `TalkScreen`."""
@@ -259,7 +259,7 @@ class TerminalDriver:
                 text = ShownText(markdown=self._appearance.setup())
                 self.show(AnswerBlock(line="/terminal-setup", parts=(text,)))
             case OpenView():
-                self._window.open(effect, parts)
+                self.window.open(effect, parts)
             case ClearTranscript():
                 self.stage.clear()
             case UseScreen():
@@ -311,7 +311,7 @@ class TerminalDriver:
             status=host.status() if host is not None else self.status,
             hint=self._hint,
             look=self._appearance.look,
-            overlay=self._window.overlay,
+            overlay=self.window.shown(),
             tick=0 if self.stage.is_still else int((time.monotonic() - self._began_s) / 0.25),
         )
 
@@ -334,8 +334,8 @@ class TerminalDriver:
         if name != "c-c":
             self._again.let_go()
         if name == PASTE:
-            return self.desk.paste(self._editor.pasted) or self._window.paste(self._editor.pasted)
-        return self.desk.key(name, self.stage.scroll) or self._window.key(name)
+            return self.desk.paste(self._editor.pasted) or self.window.paste(self._editor.pasted)
+        return self.desk.key(name, self.stage.scroll) or self.window.key(name)
 
     def _answered(self, data: bytes) -> None:
         """The terminal says something of itself."""
@@ -380,7 +380,7 @@ class TerminalDriver:
         if self._talk is None:
             self.say("nothing is open yet")
         else:
-            self._window.open(OpenView(view=view))
+            self.window.open(OpenView(view=view))
 
     def _page(self, pages: int) -> None:
         if not self._appearance.scroll(pages):

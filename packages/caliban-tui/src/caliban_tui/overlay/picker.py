@@ -63,7 +63,8 @@ class PickerOverlay(Struct, frozen=True, kw_only=True):
     """See `Overlay`. `matches` are the places of the rows that fit the search, `selected` is one of these.
 
     `preview` gives lines for a row, asked for the chosen one at each frame: it is quick. `chosen` is what
-    Enter does; without it the row's `line` is run. `heading` stands above the rows.
+    Enter does; without it the row's `line` is run. `heading` stands above the rows. `renew` makes the list
+    anew, once what it lists is another.
     """
 
     title: str
@@ -79,6 +80,7 @@ class PickerOverlay(Struct, frozen=True, kw_only=True):
     keys: Mapping[str, PickerKey] = field(default_factory=lambda: MappingProxyType({}))
     preview: Callable[[PickerRow], tuple[ScreenLine, ...]] | None = None
     chosen: Callable[[PickerOverlay, PickerRow], OverlayStep] | None = None
+    renew: Callable[[PickerOverlay], PickerOverlay] | None = None
 
     @property
     def row(self) -> PickerRow | None:
@@ -145,9 +147,9 @@ class PickerOverlay(Struct, frozen=True, kw_only=True):
 
     def like(self, before: PickerOverlay) -> PickerOverlay:
         """The same with the search and the chosen row of `before`, as far as they are here."""
-        row = before.row
-        shown = self.found(before.search, searches=before.searches) if before.search.text else self
-        return shown if row is None else shown.at(row.value)
+        shown = self.found(before.search, searches=before.searches)
+        shown = replace(shown, selected=min(before.selected, max(len(shown.matches) - 1, 0)))
+        return shown if before.row is None else shown.at(before.row.value)
 
     def at(self, value: str) -> PickerOverlay:
         """The same with the row of `value` chosen, where it is to be seen."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Protocol, assert_never
 
 from caliban_commands.answer import AnswerPart, CommandEffect, OpenView, ShownChoice, ShownText, SwitchSession
+from caliban_common.errors import CalibanError
 from caliban_tui.host import TerminalHost
 from caliban_tui.keys.help import help_overlay
 from caliban_tui.keys.table import KeyRow
@@ -24,7 +26,7 @@ from caliban_tui.overlay.overlay import (
     Tell,
     Work,
 )
-from caliban_tui.overlay.picker import choice_picker
+from caliban_tui.overlay.picker import PickerOverlay, choice_picker
 from caliban_tui.overlay.rewind import rewind_picker
 from caliban_tui.overlay.rules import rules_list
 from caliban_tui.overlay.sessions import session_picker
@@ -91,6 +93,22 @@ class OverlayWindow:
         self.overlay: Overlay | None = None
         self._screen = screen
         self._number = 0
+        self._is_stale = False
+
+    def renew(self) -> None:
+        """What a list shows is another: its next frame shows that, with the same row chosen."""
+        if isinstance(self.overlay, PickerOverlay) and self.overlay.renew is not None:
+            self._is_stale = True
+            self._screen.changed()
+
+    def shown(self) -> Overlay | None:
+        """The overlay as it is drawn now; a list that cannot be made anew stays as it was."""
+        overlay, is_stale = self.overlay, self._is_stale
+        self._is_stale = False
+        if is_stale and isinstance(overlay, PickerOverlay) and overlay.renew is not None:
+            with suppress(CalibanError):
+                self.overlay = overlay.renew(overlay)
+        return self.overlay
 
     def key(self, name: str) -> bool:
         """A key was pressed; whether it was an overlay's."""
