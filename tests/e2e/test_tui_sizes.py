@@ -23,8 +23,8 @@ LARGE_BYTES = 1 << 30
 READ_BYTES = 8_192
 """So much is read of each end of a session, both together."""
 
-OTHER_BYTES = 4_000_000
-"""The code of the list, the index that is written, and whatever else is read meanwhile."""
+OTHER_BYTES = 60_000_000
+"""The program itself, the index that is written, and whatever else is read meanwhile."""
 
 COUNTER = """\
 import os, signal, sys
@@ -71,19 +71,12 @@ def test_b165_the_first_list_of_2000_sessions_reads_their_ends_alone(cli: Cli) -
         file.seek(LARGE_BYTES)
         file.write(b'"}')
     with on_screen(cli, "--continue") as screen:
-        screen.wait(" · ")
-        screen.type("/help")
-        screen.wait("> /help")
-        screen.press("enter")
-        screen.wait("q closes")
-        screen.press("q")
-        screen.wait(lambda: "q closes" not in screen.text)
-        before = read_bytes(screen.process.pid)
+        screen.wait("All is well.")
         screen.type("/resume")
         screen.wait("> /resume")
         screen.press("enter")
         screen.wait("Sessions of this workspace")
-        read = read_bytes(screen.process.pid) - before
+        read = read_bytes(screen.process.pid)
         screen.press("esc")
         screen.wait(lambda: "Sessions of this workspace" not in screen.text)
         leave(screen)
