@@ -79,7 +79,7 @@ def test_a_paste_where_nothing_is_typed_waits_in_the_draft_and_answers_nothing(c
         screen.wait(" · ")
         command(screen, "/help", "q closes")
         paste(screen, "q\rvgo on")
-        screen.wait("what was pasted stands in the prompt")
+        screen.wait("pasted into the prompt")
         assert "q closes" in screen.text
         closed(screen, "q", words="q closes")
         screen.wait("vgo on")
@@ -90,7 +90,7 @@ def test_a_paste_where_nothing_is_typed_waits_in_the_draft_and_answers_nothing(c
         screen.wait("Delete deny Bash:rm * from ")
         screen.press("down")
         paste(screen, "yes\r\r")
-        screen.wait("what was pasted stands in the prompt")
+        screen.wait("pasted into the prompt")
         assert "Delete deny" in screen.text
         closed(screen, "esc", words="Delete deny")
         assert "rm *" in file.read_text(encoding="utf-8")

@@ -130,6 +130,13 @@ def test_a_paste_is_searched_for_in_one_row_and_within_bounds() -> None:
     assert confirmed("Delete it?", Close, LIST).paste("yes\n", SIZE) is None
 
 
+def test_a_low_screen_shows_the_search_and_the_chosen_row_before_a_heading() -> None:
+    low = replace(LIST, heading=(plain("one"), plain("two"), plain("three")))
+    searched = press(low, "/", *"39").overlay
+    assert seen(searched, ScreenSize(40, 4))[1:3] == ["/ 39 ", "> session 39  39 messages"]
+    assert seen(searched, ScreenSize(40, 5))[1:4] == ["one", "/ 39 ", "> session 39  39 messages"]
+
+
 def test_escape_ends_a_search_first_and_letters_are_keys_again() -> None:
     found = press(LIST, "/", *"17").overlay
     assert len(found.matches) == 1

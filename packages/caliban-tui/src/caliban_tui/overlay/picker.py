@@ -89,8 +89,9 @@ class PickerOverlay(Struct, frozen=True, kw_only=True):
 
     def lines(self, size: ScreenSize) -> tuple[ScreenLine, ...]:
         """See `Overlay`."""
-        head = list(self.heading)
-        if self.searches or self.search.text:
+        is_searched = self.searches or bool(self.search.text)
+        head = list(self.heading[: max(page_of(size) - 1 - is_searched, 0)])  # a row to choose is always seen
+        if is_searched:
             head.append((StyledText("/ ", "prompt"), *field_segments(self.search)))
         shown = self._preview(size)
         beside = bool(shown) and size.columns >= WIDE

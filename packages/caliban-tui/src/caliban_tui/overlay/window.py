@@ -123,7 +123,7 @@ class OverlayWindow:
             return False
         step = self.overlay.paste(text, self._screen.room())
         if step is None:
-            self._screen.say("what was pasted stands in the prompt")
+            self._screen.say("pasted into the prompt")
             return False
         self._apply(step)
         return True
