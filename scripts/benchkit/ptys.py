@@ -85,14 +85,15 @@ class Terminal:
 
     def type(self, text: str | bytes) -> int:
         """Type it, reading meanwhile; the moment at which the last byte was taken."""
-        data = text.encode() if isinstance(text, str) else text
+        data = memoryview(text.encode() if isinstance(text, str) else text)
         os.set_blocking(self._ours, False)
         try:
             while data:
                 try:
                     data = data[os.write(self._ours, data) :]
-                except BlockingIOError:
-                    self.look(0.01)
+                except BlockingIOError:  # a sleep would be most of what a large paste is measured to take
+                    select.select([self._ours], [self._ours], [], 0.01)
+                    self.look(0)
         finally:
             os.set_blocking(self._ours, True)
         return time.monotonic_ns()

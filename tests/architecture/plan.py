@@ -125,6 +125,8 @@ HEAVY_AT_IMPORT: Mapping[str, tuple[str, ...]] = {
     "caliban_tui.keys.vim": ("asyncio", "prompt_toolkit"),
     "caliban_tui.keys.vimchange": ("asyncio", "prompt_toolkit"),
     "caliban_tui.keys.vimkeys": ("asyncio", "prompt_toolkit"),
+    "caliban_tui.keys.vimlines": ("asyncio", "prompt_toolkit"),
+    "caliban_tui.keys.vimobjects": ("asyncio", "prompt_toolkit"),
     "caliban_tui.keys.vimstate": ("asyncio", "prompt_toolkit"),
     "caliban_tui.keys.source": ("asyncio", "prompt_toolkit"),
     "caliban_tui.live": ("asyncio", "prompt_toolkit"),

@@ -201,7 +201,7 @@ def test_the_clipboard_gives_text_and_images_through_whatever_program_is_there(c
         screen.type(
             f"\x1b[200~{dropped}\x1b[201~"
         )  # dropped on the terminal, from a folder that is not at work
-        screen.wait(lambda: "pasted-" in screen.text.rpartition("> from x11")[2])
+        screen.wait(lambda: ".png" in screen.text.rpartition("> from x11")[2])
         screen.press("enter")
         screen.wait("Two.")
         screen.wait(lambda: BUSY not in screen.text)

@@ -83,22 +83,25 @@ def test_a_no_with_a_reason_is_what_the_model_reads(cli: Cli) -> None:
         leave(screen)
 
 
-def test_two_questions_queue_and_a_draft_loses_no_key_to_either(cli: Cli) -> None:
+def test_s602_two_questions_queue_and_a_draft_loses_no_key_to_either(cli: Cli) -> None:
     cli.script(
         wire.exchange(bash("touch first"), bash("touch second")), wire.exchange(wire.text("Both seen."))
     )
     with on_screen(cli) as screen:
-        begin(screen)
+        screen.wait(" · ")
+        screen.type("go")
+        screen.wait("> go")
+        screen.type("\ryes please ")  # the question comes into the middle of what is typed
         screen.wait("1 more question")
         screen.type("yYnN every key")
-        text = screen.wait("> yYnN every key")
+        text = screen.wait("> yes please yYnN every key")
         assert "1 more question" in text
         screen.wait(READY)
         screen.press("y")
         screen.wait(lambda: "1 more" not in screen.text and READY in screen.text)
         screen.press("n")
         screen.wait("Both seen.")
-        assert "> yYnN every key" in screen.text
+        assert "> yes please yYnN every key" in screen.text
         assert [(cli.work / name).exists() for name in ("first", "second")] == [True, False]
         screen.press("ctrl+c")
         leave(screen)

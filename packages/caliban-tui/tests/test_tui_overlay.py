@@ -10,8 +10,16 @@ from shots_kit import expect_shot
 
 from caliban_commands.answer import ChoiceRow, ShownChoice, ShownTable
 from caliban_tui.line import plain, text_of
-from caliban_tui.overlay.overlay import Choose, Close, Overlay, PartsOverlay, Stay, TextOverlay
-from caliban_tui.overlay.picker import PickerKey, PickerRow, choice_picker, confirmed, picker
+from caliban_tui.overlay.overlay import MAX_SEARCH, Choose, Close, Overlay, PartsOverlay, Stay, TextOverlay
+from caliban_tui.overlay.picker import (
+    InputOverlay,
+    PickerKey,
+    PickerOverlay,
+    PickerRow,
+    choice_picker,
+    confirmed,
+    picker,
+)
 from caliban_tui.question.visible import broken, visible
 from caliban_tui.screen import ScreenSize
 from caliban_tui.width import cells, line_cells
@@ -97,6 +105,36 @@ def test_enter_runs_the_line_of_the_row_that_the_search_left() -> None:
     assert press(LIST, "/", *"17", "enter") == Choose("/resume 17")
     assert press(LIST, "down", "down", "up", "enter") == Choose("/resume 1")
     assert isinstance(press(picker("Models", ROWS), *"zzz", "enter"), Stay)
+
+
+def test_a_paste_is_searched_for_in_one_row_and_within_bounds() -> None:
+    step = LIST.paste("session\r\n\x1b]0;x\x07 3\u202e9\x1b[2J", SIZE)
+    assert isinstance(step, Stay)
+    (shown,) = [row for row in seen(step.overlay) if row.startswith("/ ")]
+    assert shown.rstrip() == "/ session 39"
+    assert press(step.overlay, "enter") == Choose("/resume 39")
+    long = LIST.paste("d q\n" * 300_000, SIZE)
+    assert isinstance(long, Stay)
+    assert isinstance(long.overlay, PickerOverlay)
+    assert len(long.overlay.search.text) == MAX_SEARCH
+    more = long.overlay.paste("more", SIZE)
+    assert isinstance(more, Stay)
+    assert isinstance(more.overlay, PickerOverlay)
+    assert more.overlay.search.text == long.overlay.search.text
+    line = InputOverlay(title="Call it what?", done=Choose, before=LIST)
+    named = line.paste("a\nname", SIZE)
+    assert isinstance(named, Stay)
+    assert press(named.overlay, "enter") == Choose("a name")
+    for nothing in (line.paste("x" * 10_001, SIZE), TEXT.paste("q", SIZE), TABLE.paste("q", SIZE)):
+        assert nothing is None
+    assert confirmed("Delete it?", Close, LIST).paste("yes\n", SIZE) is None
+
+
+def test_a_low_screen_shows_the_search_and_the_chosen_row_before_a_heading() -> None:
+    low = replace(LIST, heading=(plain("one"), plain("two"), plain("three")))
+    searched = press(low, "/", *"39").overlay
+    assert seen(searched, ScreenSize(40, 4))[1:3] == ["/ 39 ", "> session 39  39 messages"]
+    assert seen(searched, ScreenSize(40, 5))[1:4] == ["one", "/ 39 ", "> session 39  39 messages"]
 
 
 def test_escape_ends_a_search_first_and_letters_are_keys_again() -> None:

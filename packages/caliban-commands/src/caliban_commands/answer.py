@@ -107,7 +107,6 @@ ViewName: TypeAlias = Literal[
     "context",
     "permissions",
     "tasks",
-    "terminal",
     "servers",
     "config",
 ]
@@ -119,6 +118,10 @@ class OpenView(Tagged, frozen=True, kw_only=True, tag="open_view"):
 
     view: ViewName
     argument: str = ""
+
+
+class ShowTerminal(Tagged, frozen=True, kw_only=True, tag="show_terminal"):
+    """Say what the terminal can instead of the parts, which are for a face without one."""
 
 
 class UseScreen(Tagged, frozen=True, kw_only=True, tag="use_screen"):
@@ -152,6 +155,7 @@ CommandEffect: TypeAlias = (
     | SubmitPrompt
     | RepeatPrompt
     | OpenView
+    | ShowTerminal
     | UseScreen
     | CopyText
     | EditFile

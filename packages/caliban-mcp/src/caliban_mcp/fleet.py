@@ -47,6 +47,7 @@ class ServerFleet:
         self._own: tuple[Tool, ...] = ()
         self._reads = False
         self._pause: anyio.CancelScope | None = None
+        self._watcher: Callable[[], None] = _nobody
         self.servers = tuple(map(self._made, sorted(configs, key=lambda config: config.name)))
         self._rebuild()
 
@@ -84,6 +85,10 @@ class ServerFleet:
         return any(
             isinstance(tool, ServerTool) and tool.is_new for tool in self._tools if tool.spec.name == name
         )
+
+    def watch(self, changed: Callable[[], None]) -> None:
+        """Call `changed` from now on whenever a server's state or its tools are others; nobody else then."""
+        self._watcher = changed
 
     def find(self, name: str) -> RunServer | None:
         """The server of this name, if it is one of the run."""
@@ -180,3 +185,8 @@ class ServerFleet:
         tools = tuple(there[name] for name in self._order)
         if tools != self._tools:
             self._tools = tools
+        self._watcher()
+
+
+def _nobody() -> None:
+    """Nobody watches."""

@@ -38,8 +38,8 @@ CALM_LISTS: Final = 20
 class RunServer:
     """A server: what was known of it serves at once, and what it says itself takes that place.
 
-    `changed` is called whenever its tools are others. One that is `paused` is connected by `restart` alone;
-    the words say why, for a person.
+    `changed` is called whenever its state or its tools are others. One that is `paused`, with
+    words for a person, is connected by `restart` alone.
     """
 
     def __init__(
@@ -147,6 +147,7 @@ class RunServer:
                     return
                 self._wanted, self._over = anyio.Event(), anyio.Event()
                 self._error, self.state = None, "pending"
+                self._changed()
                 self._told = {told for told in self._told if told[0] != "failed"}
         finally:
             self._settled.set()
@@ -213,6 +214,7 @@ class RunServer:
         """It has told its tools, or will not; where it is to begin anew it still may."""
         if not self._wanted.is_set():
             self._settled.set()
+        self._changed()
 
     async def settled(self) -> None:
         """Wait until it has told its tools, or will not."""
@@ -354,8 +356,7 @@ class RunServer:
             offered.append(ServerTool(spec, tool, self, is_new=is_new))
         self._offered = judged
         self.instructions = judged.instructions
-        if tuple(offered) != self.tools:
-            self.tools = tuple(offered)
+        self.tools = tuple(offered) if tuple(offered) != self.tools else self.tools
         self._changed()
 
     def _tell_what_waits(self, judged: JudgedTools) -> None:
@@ -373,17 +374,16 @@ class RunServer:
         """Report something, once in a run."""
         if (kind, names) not in self._told:
             self._told.add((kind, names))
-            event = ServerNews(kind=kind, server=self.name, words=words, hint=hint, names=names)
-            self._parts.report(event)
+            self._parts.report(ServerNews(kind=kind, server=self.name, words=words, hint=hint, names=names))
 
     def _fail(self, error: CalibanError) -> None:
         if self._paused:
             return
         self._error = error
-        wants_login = isinstance(error, ConnectError) and error.kind == "unauthorized"
-        self.state = "needs-auth" if wants_login else "failed"
+        kind = error.kind if isinstance(error, ConnectError) else ""
+        self.state = "needs-auth" if kind == "unauthorized" else "failed"
         # Tools that the model was shown stay: their calls say what is wrong, and the prompt begins as before.
-        if isinstance(error, ConnectError) and error.kind == "timed_out":
+        if kind == "timed_out":
             self._parts.cache.silent(self._parts.key)
         self._settle()
         if not self._over.is_set():

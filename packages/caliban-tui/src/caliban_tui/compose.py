@@ -92,10 +92,11 @@ def _overlaid(overlay: Overlay, ui: UiState, size: ScreenSize, now_s: float) -> 
     if ui.question is not None:
         view = question_view(ui.question, ScreenSize(size.columns, max(room.rows // 2, 3)), now_s)
         asked, caret, scroll = view.lines, view.caret, view.scroll
-    shown = overlay.lines(ScreenSize(size.columns, max(room.rows - len(asked), 1)))
+    hint = (cut(plain(flat(ui.hint), "dim"), size.columns),) if ui.hint else ()
+    shown = overlay.lines(ScreenSize(size.columns, max(room.rows - len(asked) - len(hint), 1)))
     if caret is not None:
         caret = Caret(len(shown) + caret.row, caret.column)
-    lines = (*shown, *asked)
+    lines = (*shown, *asked, *hint)
     return ScreenFrame(lines=lines, caret=caret, scroll=scroll, look=ui.look, spoken=lines)
 
 

@@ -18,6 +18,7 @@ from caliban_commands.answer import (
     OpenView,
     ShownChoice,
     ShownText,
+    ShowTerminal,
     SwitchSession,
     UseScreen,
 )
@@ -79,9 +80,9 @@ class TerminalDriver:
         self._has_focus = True
         self._asks = False
         self._hint = ""
-        self._again = PressedAgain(self._say)
+        self._again = PressedAgain(self.say)
         self._began_s = time.monotonic()
-        self._window = OverlayWindow(self)
+        self.window: OverlayWindow = OverlayWindow(self)
         self._drafting = Drafting(
             {
                 "send": self._submit,
@@ -97,22 +98,22 @@ class TerminalDriver:
                 "page_up": partial(self._page, -1),
                 "page_down": partial(self._page, 1),
                 "background": partial(self._open_view, "tasks"),
-                "todos": self._window.open_todos,
+                "todos": self.window.open_todos,
                 "help": partial(self._open_view, "help"),
-                "detail": self._next_detail,
+                "detail": lambda: self._appearance.next_detail(),  # noqa: PLW0108 - it is made later
             },
             DraftScreen(
                 draw=self.stage.paint,
                 intercept=self._intercepts,
                 answer=self._answered,
-                say=self._say,
+                say=self.say,
                 given_over=self.stage.paused,
             ),
             EditorOptions(read_fd=tty.read_fd),
         )
         self._editor = self._drafting.editor
         self._appearance = Appearance(
-            self.stage, self._editor, env or {}, say=self._say, complain=self.complain
+            self.stage, self._editor, env or {}, say=self.say, complain=self.complain
         )
 
     @property
@@ -157,7 +158,7 @@ class TerminalDriver:
         finally:
             self._talk = self.desk.host = None
             self._drafting.use(None)
-            self._window.close()
+            self.window.close()
 
     def part(self, farewell: str) -> None:
         """The conversation is over; `farewell` is the last line where the person has left."""
@@ -249,22 +250,22 @@ class TerminalDriver:
 
     def choose(self, choice: ShownChoice) -> None:
         """See `TalkScreen`."""
-        self._window.choose(choice)
+        self.window.choose(choice)
 
     async def show_effect(self, effect: CommandEffect, parts: tuple[AnswerPart, ...]) -> None:
         """See `TalkScreen`."""
         match effect:
-            case OpenView(view="terminal"):
+            case ShowTerminal():
                 text = ShownText(markdown=self._appearance.setup())
                 self.show(AnswerBlock(line="/terminal-setup", parts=(text,)))
             case OpenView():
-                self._window.open(effect, parts)
+                self.window.open(effect, parts)
             case ClearTranscript():
                 self.stage.clear()
             case UseScreen():
                 self._appearance.change(effect)
             case _:
-                self._say(await do_outside(effect, self._outside()))
+                self.say(await do_outside(effect, self._outside()))
 
     def _outside(self) -> OutsideWork:
         """Programs beside the conversation. Raises `TerminalError` where there is none."""
@@ -310,11 +311,12 @@ class TerminalDriver:
             status=host.status() if host is not None else self.status,
             hint=self._hint,
             look=self._appearance.look,
-            overlay=self._window.overlay,
+            overlay=self.window.shown(),
             tick=0 if self.stage.is_still else int((time.monotonic() - self._began_s) / 0.25),
         )
 
-    def _say(self, words: str) -> None:
+    def say(self, words: str) -> None:
+        """See `WindowScreen`."""
         self._hint = words
         self.stage.changed()
 
@@ -331,9 +333,9 @@ class TerminalDriver:
             self._hint = ""
         if name != "c-c":
             self._again.let_go()
-        desk = self.desk
-        asked = desk.paste(self._editor.pasted) if name == PASTE else desk.key(name, self.stage.scroll)
-        return asked or self._window.key(name)
+        if name == PASTE:
+            return self.desk.paste(self._editor.pasted) or self.window.paste(self._editor.pasted)
+        return self.desk.key(name, self.stage.scroll) or self.window.key(name)
 
     def _answered(self, data: bytes) -> None:
         """The terminal says something of itself."""
@@ -374,14 +376,11 @@ class TerminalDriver:
         else:
             self._hint = "nothing is open yet whose mode could change"
 
-    def _next_detail(self) -> None:
-        self._appearance.next_detail()
-
     def _open_view(self, view: Literal["transcript", "tasks", "help", "rewind"]) -> None:
         if self._talk is None:
-            self._say("nothing is open yet")
+            self.say("nothing is open yet")
         else:
-            self._window.open(OpenView(view=view))
+            self.window.open(OpenView(view=view))
 
     def _page(self, pages: int) -> None:
         if not self._appearance.scroll(pages):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from caliban_common.lazy import lazy_pattern
@@ -14,6 +15,13 @@ _CERTAIN: Final = lazy_pattern(
     "\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fcc\uac00-\ud7a3]*"
 )
 
+_SINGLE: Final = lazy_pattern(
+    "[\x20-\x7e\xa1-\xac\xae-\u02ff\u0370-\u0373\u0376\u0377\u037b-\u037f\u0384-\u0482\u048a-\u0527"
+    "\u2010-\u2027\u2030-\u2052]*"
+)
+"""Letters of Latin, Greek and Cyrillic, and what stands between words."""
+
+SHORT_CHARS: Final = 32
 WIDEST: Final = 4
 """What is joined takes no more cells; of what claims to, each character stands for itself."""
 
@@ -22,6 +30,15 @@ def cells(text: str) -> int:
     """The cells that `text`, which has no control characters, takes."""
     if text.isascii():
         return len(text)
+    return _short_cells(text) if len(text) <= SHORT_CHARS else _cells(text)
+
+
+def is_single(text: str) -> bool:
+    """Whether every character takes one cell, wherever it stands; not of every text that is so."""
+    return text.isascii() or _SINGLE.fullmatch(text) is not None
+
+
+def _cells(text: str) -> int:
     from wcwidth import width
 
     if "\u200d" in text:  # whatever follows a joiner has no width there, a letter too
@@ -29,9 +46,13 @@ def cells(text: str) -> int:
     return width(text)
 
 
+_short_cells = lru_cache(maxsize=4096)(_cells)
+"""Words come again with every frame."""
+
+
 def line_cells(line: ScreenLine) -> int:
     """The cells of a whole line."""
-    return sum(cells(segment.text) for segment in line)
+    return cells(line[0].text) if len(line) == 1 else sum([cells(segment.text) for segment in line])
 
 
 def graphemes(text: str) -> Iterator[str]:

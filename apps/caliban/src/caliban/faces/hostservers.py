@@ -13,6 +13,7 @@ from typing import Any, Final
 from caliban.compose.app import App
 from caliban.compose.servers.brought import brought_server, taken_problem
 from caliban.compose.servers.build import RunServers
+from caliban.compose.servers.changed import OFF, WAIT_S, check_unrecorded, connect_anew, why_not
 from caliban.errors import CommandRefused
 from caliban.faces.hosted import HostedServers
 from caliban_common.errors import CalibanError
@@ -27,14 +28,8 @@ from caliban_mcp.tool import ServerTool
 from caliban_mcp_client.content import AudioContent, Content, ImageContent, TextContent
 from caliban_mcp_client.values import ToolAnnotations
 
-WAIT_S: Final = 50.0
-"""So long a request waits for a server; hosts wait 60 s for an answer."""
-
 MAX_ANSWER_BYTES: Final = 900_000
 """So large an answer may be: hosts of the dialect read lines of at most 1 MiB."""
-
-OFF: Final = "it was switched off"
-RECORDED: Final = "--record keeps the tools that a run begins with: leave it out to change its servers"
 
 
 class HostServers:
@@ -79,7 +74,7 @@ class HostServers:
 
         Those of settings and plugins stay as they are. One that is as it was is left in peace.
         """
-        self._refuse_recorded()
+        check_unrecorded(self._app.options)
         wanted = body.get("servers")
         if not isinstance(wanted, Mapping):
             raise CommandRefused("servers is no object of servers by their names")
@@ -95,7 +90,7 @@ class HostServers:
         for name in fresh:
             status = self._brought[name].status
             if status.state != "connected":
-                errors[name] = _why(status) or "it has not told its tools yet"
+                errors[name] = why_not(status) or "it has not told its tools yet"
         return {"added": fresh, "removed": gone, "errors": errors}
 
     async def read_resource(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -176,7 +171,7 @@ class HostServers:
         return await slot.there()
 
     def _found(self, body: Mapping[str, Any]) -> tuple[RunServers, RunServer]:
-        self._refuse_recorded()
+        check_unrecorded(self._app.options)
         name, run = body.get("serverName"), self._app.servers
         if not isinstance(name, str):
             raise CommandRefused("serverName names no server")
@@ -188,23 +183,10 @@ class HostServers:
         shown = one_line(name, max_chars=80)
         raise CommandRefused(f"the MCP server {shown!r} is not one of this run{why}")
 
-    def _refuse_recorded(self) -> None:
-        if self._app.options.session.record is not None:
-            raise CommandRefused(RECORDED)
-
     def _sized(self, answer: Mapping[str, Any]) -> Mapping[str, Any]:
         if len(json.dumps(answer)) > MAX_ANSWER_BYTES:
             raise CommandRefused(f"the answer has more than {MAX_ANSWER_BYTES:,} bytes")
         return answer
-
-
-async def connect_anew(run: RunServers, server: RunServer) -> None:
-    """Connect to `server` again. Raises `CommandRefused` where it is not there then."""
-    server.restart()
-    await run.fleet.settle((server,), WAIT_S)
-    if server.state != "connected":
-        words = _why(server.status) or f"it was not ready within {WAIT_S:g} s"
-        raise CommandRefused(f"the MCP server {server.name} is not there: {words}")
 
 
 def _row(status: ServerStatus, server: RunServer | None) -> dict[str, Any]:
@@ -213,7 +195,7 @@ def _row(status: ServerStatus, server: RunServer | None) -> dict[str, Any]:
     if status.scope:
         row["scope"] = status.scope
     if status.words:
-        row["error"] = _why(status)
+        row["error"] = why_not(status)
     if server is None:
         return row
     config = server.config
@@ -235,10 +217,6 @@ def _row(status: ServerStatus, server: RunServer | None) -> dict[str, Any]:
         for one in server.tools
     ]
     return row
-
-
-def _why(status: ServerStatus) -> str:
-    return f"{status.words} ({status.hint})" if status.hint else status.words
 
 
 def _annotations(claims: ToolAnnotations) -> dict[str, bool]:

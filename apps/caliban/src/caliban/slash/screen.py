@@ -9,6 +9,7 @@ from caliban_commands.answer import (
     OpenView,
     ShownChoice,
     ShownText,
+    ShowTerminal,
     UseScreen,
 )
 from caliban_commands.builtin.session import no_arguments
@@ -77,7 +78,7 @@ async def terminal_setup(app: App, context: SlashContext, arguments: str) -> Com
     from caliban_tui.terminal.setup import setup_text
 
     shown = ShownText(markdown=setup_text(app.environ, UNKNOWN))
-    return CommandAnswer(parts=(shown,), effect=OpenView(view="terminal"))
+    return CommandAnswer(parts=(shown,), effect=ShowTerminal())
 
 
 async def keys(app: App, context: SlashContext, arguments: str) -> CommandAnswer:

@@ -23,6 +23,8 @@ MAX_OSC52_BYTES: Final = 100_000
 MAX_IMAGE_BYTES: Final = 100_000_000
 """Of a file that is dropped on the terminal: no model takes a larger image."""
 
+MAX_PATH: Final = 4096
+
 IMAGE_SUFFIXES: Final = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".heic")
 IMAGE_TYPES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp")
 ESCAPED: Final = lazy_pattern(r"\\(.)")
@@ -162,8 +164,8 @@ def copied_image(image: str, folder: Path) -> Path:
 
 def dropped_image(text: str) -> str | None:
     """The path of an image that was dropped on the terminal, which types it as a shell would want it."""
-    line = text.strip()
-    if not line or "\n" in line or len(line) > 4096:
+    line = text.strip() if len(text) <= 2 * MAX_PATH else ""
+    if not line or "\n" in line or len(line) > MAX_PATH:
         return None
     if line.startswith("file://"):
         line = unquote(urlsplit(line).path)

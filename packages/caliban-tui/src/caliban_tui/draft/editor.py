@@ -240,7 +240,7 @@ class LineEditor:
         terminal = TerminalInput(options.read_fd, KeyFilter(self._ports.answer))
         draft = DraftBuffer(self._recall.step, self._pastes, changed=self._recall.follow)
         app, self._keys = line_application(
-            terminal, draft, self._take, self._taken, lambda: self._vim.is_changing
+            terminal, draft, self._take, self._taken, lambda: self._vim.operator
         )
         app.renderer = LiveRenderer(self._draw)
         self._vim = VimChanges(app, self._keys.press)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
+from caliban_common.lazy import lazy_pattern
 from caliban_tui.width import graphemes
 
 PASTE_CHARS: Final = 2048
 PASTE_LINES: Final = 12
 """A longer paste is kept aside."""
+
+PLACEHOLDER: Final = lazy_pattern(r"\[pasted text #\d+, [\d,]+ (?:lines|characters)\]")
 
 
 class PastedTexts:
@@ -35,7 +37,7 @@ class PastedTexts:
         """`text` with what its placeholders stand for."""
         if not self._texts or "[pasted text #" not in text:
             return text
-        return self._pattern().sub(lambda match: self._texts[match[0]], text)
+        return PLACEHOLDER.sub(lambda match: self._texts.get(match[0], match[0]), text)
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """What of `text` goes as one, from and up to which character.
@@ -44,7 +46,8 @@ class PastedTexts:
         """
         spans = list(_joined(text))
         if self._texts and "[pasted text #" in text:
-            spans += [match.span() for match in self._pattern().finditer(text)]
+            found = PLACEHOLDER.finditer(text)
+            spans += [match.span() for match in found if match[0] in self._texts]
         return spans
 
     def mended(self, before: str, after: str, cursor: int) -> tuple[str, int] | None:
@@ -70,9 +73,6 @@ class PastedTexts:
             if first < cursor < last:
                 return last if before <= first else first
         return cursor
-
-    def _pattern(self) -> re.Pattern[str]:
-        return re.compile("|".join(map(re.escape, self._texts)))
 
 
 def _joined(text: str) -> Iterator[tuple[int, int]]:

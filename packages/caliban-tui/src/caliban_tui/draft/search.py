@@ -10,6 +10,8 @@ from caliban_common.text import one_line
 from caliban_tui.draft.history import SCOPES, HistoryScope, newest_first
 from caliban_tui.draft.menu import MENU_ROWS, MenuRow, MenuView
 from caliban_tui.keys.stroke import PASTE, KeyStroke
+from caliban_tui.overlay.overlay import MAX_SEARCH
+from caliban_tui.question.textfield import pasted_row
 from caliban_tui.ui import DraftView
 
 MARK: Final = "search> "
@@ -51,7 +53,7 @@ class HistorySearch:
         if stroke.is_character:
             self.type(stroke.name)
         elif stroke.name == PASTE:
-            self.type(" ".join(stroke.text.split()))
+            self.type(pasted_row(stroke.text, max(MAX_SEARCH - len(self.query), 0)))
         elif stroke.name in ("backspace", "c-u"):
             self.erase(everything=stroke.name == "c-u")
         else:

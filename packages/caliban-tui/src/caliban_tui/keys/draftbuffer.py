@@ -85,19 +85,19 @@ def line_application(
     draft: DraftBuffer,
     take: Callable[[KeyStroke], bool],
     taken: Callable[[KeyStroke], None],
-    is_changing: Callable[[], bool],
+    operator: Callable[[], str],
 ) -> tuple[Application[Any], StrokeProcessor]:
     """prompt-toolkit's application with one hidden window, and what gives the draft its keys."""
     app: Application[Any] = Application(
         layout=Layout(Window(BufferControl(draft))),
-        key_bindings=ConditionalKeyBindings(vim_keys(is_changing), vi_mode),
+        key_bindings=ConditionalKeyBindings(vim_keys(operator), vi_mode),
         input=terminal,
         output=DummyOutput(),
         max_render_postpone_time=0,
         terminal_size_polling_interval=None,  # SIGWINCH tells, and an idle program sleeps
         erase_when_done=True,
     )
-    app.vi_state = GuardedViState(is_changing)
+    app.vi_state = GuardedViState(operator)
     app.ttimeoutlen, app.timeoutlen = ESCAPE_S, CHORD_S
     app.key_processor = keys = StrokeProcessor(app.key_processor._bindings, take, taken)
     return app, keys

@@ -112,11 +112,14 @@ class KeyFilter:
         if len(data) >= TYPED_AT_ONCE and not self._pending and b"\x1b" not in data:
             strokes += self._pasted(data)
             return b""
-        strokes += self._keys(self._decoder.decode(data))
+        begins = data.find(PASTE_START) + len(PASTE_START) if PASTE_START in data else len(data)
+        strokes += self._keys(
+            self._decoder.decode(data[:begins])
+        )  # the paste itself is no key: not looked at
         if self._paste is None:
-            return b""
+            return data[begins:]
         rest, self._pending = self._pending, ""
-        return rest.encode("utf-8", "ignore") + self._undecoded()
+        return rest.encode("utf-8", "ignore") + self._undecoded() + data[begins:]
 
     def _undecoded(self) -> bytes:
         state = self._decoder.getstate()[0]
@@ -126,18 +129,21 @@ class KeyFilter:
     def _more_of_paste(self, data: bytes, strokes: list[KeyStroke]) -> bytes:
         """Take what is pasted; the bytes behind its end."""
         assert self._paste is not None
-        seen = self._tail + data
-        place = seen.find(PASTE_END)
-        if place < 0:
-            self._paste.append(data)
-            self._tail = seen[-len(PASTE_END) + 1 :]
-            return b""
-        whole = self._taken() + data
-        end = len(whole) - len(seen) + place
-        strokes += self._pasted(whole[:end])
+        begun, size = self._tail, len(PASTE_END)
+        end = (begun + data[: size - 1]).find(PASTE_END) - len(begun)  # it may have begun in what came before
+        if end < -len(begun):
+            escape = data.find(b"\x1b")  # one character is found much sooner than several
+            end = data.find(PASTE_END, escape) if escape >= 0 else -1
+            if end < 0:
+                self._paste.append(data)
+                self._tail = (begun + data[1 - size :])[1 - size :]
+                return b""
+        self._paste.append(data[: max(end, 0)])
+        whole = self._taken()
+        strokes += self._pasted(whole[:end] if end < 0 else whole)
         # What was pasted may hold the end of a paste itself: what is behind it must not act at once.
         self._has_pasted = True
-        return whole[end + len(PASTE_END) :]
+        return data[end + size :]
 
     def _behind_paste(self, data: bytes, strokes: list[KeyStroke]) -> bytes:
         """Take what comes at once behind a paste: characters are typed, keys wait until no end comes."""
@@ -177,8 +183,11 @@ class KeyFilter:
         return pasted
 
     def _pasted(self, data: bytes) -> list[KeyStroke]:
-        data = data.replace(PASTE_END, b"").replace(PASTE_START, b"")
-        text = data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+        if b"\x1b" in data:
+            data = data.replace(PASTE_END, b"").replace(PASTE_START, b"")
+        text = data.decode("utf-8", "replace")
+        if "\r" in text:
+            text = text.replace("\r\n", "\n").replace("\r", "\n")
         return [KeyStroke(PASTE, text)] if text else []
 
     def _keys(self, text: str) -> list[KeyStroke]:

@@ -23,7 +23,7 @@ from caliban_tui.keys.filter import KeyFilter
 from caliban_tui.keys.stroke import PASTE, KeyStroke
 
 READ_BYTES = 1 << 16
-READS = 64
+READS = 512
 """A read of a terminal gives 4 KB at most: so many are taken before a key is looked at."""
 
 
@@ -46,6 +46,8 @@ class TerminalInput(Input):
         self._fd = read_fd
         self._keys = keys
         self._closed = False
+        self._ready = select.poll()
+        self._ready.register(read_fd, select.POLLIN)
 
     def fileno(self) -> int:
         """The descriptor of the terminal."""
@@ -105,7 +107,7 @@ class TerminalInput(Input):
 
     def _is_ready(self) -> bool:
         try:
-            return bool(select.select([self._fd], [], [], 0)[0])
+            return bool(self._ready.poll(0))
         except (OSError, ValueError):
             self._closed = True
             return False

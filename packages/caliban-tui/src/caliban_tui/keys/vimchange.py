@@ -57,10 +57,10 @@ class VimChanges:
         return is_typing(self._app)
 
     @property
-    def is_changing(self) -> bool:
-        """Whether a change waits for what it is to change."""
+    def operator(self) -> str:
+        """The key that the command begins with, such as `c`, which waits for what it is to change."""
         command = _without_count(self._strokes if not self._is_replaying else self._last)
-        return bool(command) and command[0].name == "c"
+        return command[0].name if command else ""
 
     @property
     def is_busy(self) -> bool:
@@ -99,8 +99,6 @@ class VimChanges:
             return
         strokes, self._strokes = self._strokes, []
         command = _without_count(strokes)
-        self._go_to_start(command)
-        self._drop_last_line(command)
         text = self._app.current_buffer.text
         if text == self._before[0] or not command:
             return
@@ -176,37 +174,6 @@ class VimChanges:
             text, cursor = source.pop()
             target.append((buffer.text, cursor))
             buffer.document = Document(text, min(cursor, len(text)))
-
-    def _drop_last_line(self, command: list[KeyStroke]) -> None:
-        """Behind lines that were deleted at the end, no empty one stays."""
-        from prompt_toolkit.document import Document
-
-        buffer = self._app.current_buffer
-        text = buffer.text
-        is_deletion = bool(command) and (command[0].name == "d" or command[-1].name in ("d", "x"))
-        is_linewise = is_deletion and _is_linewise(command)
-        is_rest = text.endswith("\n") and text != self._before[0] and self._before[0].startswith(text)
-        if is_linewise and is_rest:
-            buffer.document = Document(text[:-1], text.rfind("\n", 0, -1) + 1)
-
-    def _go_to_start(self, command: list[KeyStroke]) -> None:
-        """Behind a command that changes case, vim's cursor stands where what it changed begins."""
-        names = [stroke.name for stroke in command[:2]]
-        if len(names) == 2 and names[0] == "g" and names[1] in ("u", "U", "~", "?"):
-            now, before = self._app.current_buffer.text, self._before[0]
-            changed = next((n for n, (a, b) in enumerate(zip(now, before, strict=False)) if a != b), None)
-            place = self._before[1] if changed is None else min(changed, self._before[1])
-            self._app.current_buffer.cursor_position = place
-
-
-def _is_linewise(command: list[KeyStroke]) -> bool:
-    names = [stroke.name for stroke in command]
-    return (
-        names[:1] == ["V"]
-        or names[-1:] in (["j"], ["k"], ["G"])
-        or names[-2:] in (["i", "p"], ["a", "p"])
-        or names[-2:-1] == ["'"]
-    )
 
 
 def _without_count(strokes: list[KeyStroke]) -> list[KeyStroke]:

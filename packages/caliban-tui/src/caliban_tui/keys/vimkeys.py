@@ -5,7 +5,6 @@ Marks, paragraphs, quotes with their blanks, `cw`, counts of `~`, `G` and `gg`, 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Final
 
@@ -24,27 +23,28 @@ from prompt_toolkit.keys import Keys
 from prompt_toolkit.selection import PasteMode, SelectionType
 
 from caliban_common.lazy import lazy_pattern
+from caliban_tui.keys.linebounds import line_end, line_start
+from caliban_tui.keys.vimlines import add_lines, may_begin
+from caliban_tui.keys.vimobjects import add_pairs, add_words
+from caliban_tui.keys.vimstate import OperatorRange, operate
 
 NUMBER: Final = lazy_pattern(r"-?\d+")
-WORD_END: Final = lazy_pattern(r"[\w]+|[^\w\s]+")
-BIG_WORD_END: Final = lazy_pattern(r"\S+")
-BLANKS: Final = lazy_pattern(r"\s+")
-QUOTES: Final = "\"'`"
 
 
 @Condition
-def may_begin() -> bool:
-    """Whether a command may begin here: no operator waits, and nothing is selected."""
-    app = get_app()
-    return app.vi_state.operator_func is None and app.current_buffer.selection_state is None
+def is_at_nothing() -> bool:
+    """Whether the cursor's line is empty."""
+    return not get_app().current_buffer.document.current_line
 
 
-def vim_keys(is_changing: Callable[[], bool]) -> KeyBindings:
-    """The bindings; marks belong to them. `is_changing` says whether `c` waits for what it is to change."""
+def vim_keys(operator: Callable[[], str]) -> KeyBindings:
+    """The bindings; marks belong to them. `operator` is the key of the operator that waits."""
     keys = KeyBindings()
     _add_marks(keys)
-    _add_objects(keys, is_changing)
-    _add_words(keys, is_changing)
+    _add_objects(keys)
+    add_words(keys, operator)
+    add_pairs(keys)
+    add_lines(keys)
     _add_changes(keys)
     _add_blocks(keys)
     return keys
@@ -68,27 +68,20 @@ def _add_marks(keys: KeyBindings) -> None:
     def _(event: KeyPressEvent) -> TextObject:
         buffer = event.current_buffer
         place = min(marks.get(event.key_sequence[1].data, buffer.cursor_position), len(buffer.text))
-        start = _line_start(buffer.text, place)
+        start = line_start(buffer.text, place)
         return TextObject(start - buffer.cursor_position, type=TextObjectType.LINEWISE)
 
 
-def _add_objects(keys: KeyBindings, is_changing: Callable[[], bool]) -> None:
+def _add_objects(keys: KeyBindings) -> None:
     text_object = create_text_object_decorator(keys)
 
     @text_object("i", "p", no_move_handler=True)
     def _(event: KeyPressEvent) -> TextObject:
-        lines = _paragraph(event.current_buffer, event.arg, with_blanks=False)
-        return TextObject(lines.start, lines.end) if is_changing() else lines
+        return _paragraph(event.current_buffer, event.arg, with_blanks=False)
 
     @text_object("a", "p", no_move_handler=True)
     def _(event: KeyPressEvent) -> TextObject:
         return _paragraph(event.current_buffer, event.arg, with_blanks=True)
-
-    for quote in QUOTES:
-
-        @text_object("a", quote, no_move_handler=True)
-        def _(event: KeyPressEvent, quote: str = quote) -> TextObject:
-            return _quoted(event.current_buffer.document, quote)
 
     @text_object("G")
     def _(event: KeyPressEvent) -> TextObject:
@@ -97,18 +90,6 @@ def _add_objects(keys: KeyBindings, is_changing: Callable[[], bool]) -> None:
         row = min(event.arg, document.line_count) - 1 if has_count else document.line_count - 1
         place = document.translate_row_col_to_index(row, 0)
         return TextObject(place - document.cursor_position, type=TextObjectType.LINEWISE)
-
-
-def _add_words(keys: KeyBindings, is_changing: Callable[[], bool]) -> None:
-    text_object = create_text_object_decorator(keys)
-    changes = Condition(is_changing)
-
-    for name, pattern in (("w", WORD_END), ("W", BIG_WORD_END)):
-
-        @text_object(name, filter=changes, no_move_handler=True, no_selection_handler=True)
-        def _(event: KeyPressEvent, pattern: re.Pattern[str] = pattern) -> TextObject:
-            buffer = event.current_buffer
-            return TextObject(_change_end(buffer, event.arg, pattern) - buffer.cursor_position)
 
 
 def _add_blocks(keys: KeyBindings) -> None:
@@ -164,23 +145,6 @@ def _paragraph(buffer: Buffer, count: int, *, with_blanks: bool) -> TextObject:
     return TextObject(start, end, TextObjectType.LINEWISE)
 
 
-def _quoted(document: Document, quote: str) -> TextObject:
-    """A text in quotes, with the blanks behind it, else those before it."""
-    line, column = document.current_line, document.cursor_position_col
-    places = [place for place, character in enumerate(line) if character == quote]
-    pairs = zip(places[::2], places[1::2], strict=False)
-    pair = next((pair for pair in pairs if column <= pair[1]), None)
-    if pair is None:
-        return TextObject(0)
-    start, end = pair[0], pair[1] + 1
-    blanks = BLANKS.match(line, end)
-    if blanks is not None:
-        end = blanks.end()
-    else:
-        start = len(line[:start].rstrip()) if line[:start].strip() else start
-    return TextObject(start - column, end - column)
-
-
 def _add_changes(keys: KeyBindings) -> None:
     begins = vi_navigation_mode & may_begin
 
@@ -193,6 +157,16 @@ def _add_changes(keys: KeyBindings) -> None:
         buffer.document = Document(
             buffer.text[:place] + changed + buffer.text[place + count :], place + len(changed)
         )
+
+    @keys.add("r", Keys.Any, filter=begins & is_at_nothing)
+    def _(event: KeyPressEvent) -> None:
+        """Nothing is there to replace."""
+
+    @keys.add("s", filter=begins)
+    def _(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        end = min(buffer.cursor_position + event.arg, line_end(buffer.text, buffer.cursor_position))
+        operate(event, "c", OperatorRange(buffer.cursor_position, end))
 
     @keys.add("p", filter=vi_selection_mode)
     @keys.add("P", filter=vi_selection_mode)
@@ -214,24 +188,10 @@ def _add_changes(keys: KeyBindings) -> None:
         _add_to_number(event.current_buffer, -event.arg)
 
 
-def _change_end(buffer: Buffer, count: int, pattern: re.Pattern[str]) -> int:
-    """Where the last of `count` words ends; blanks alone are a word of their own."""
-    text, place = buffer.text, buffer.cursor_position
-    for number in range(count):
-        blanks = BLANKS.match(text, place)
-        if blanks is not None:
-            place = min(blanks.end(), _line_end(text, place)) if not number and count == 1 else blanks.end()
-            if not number and count == 1:
-                break
-        word = pattern.match(text, place)
-        place = word.end() if word is not None else place
-    return place
-
-
 def _add_to_number(buffer: Buffer, number: int) -> None:
     """Add to the number under the cursor, or the next one in its line."""
-    start = _line_start(buffer.text, buffer.cursor_position)
-    line = buffer.text[start : _line_end(buffer.text, start)]
+    start = line_start(buffer.text, buffer.cursor_position)
+    line = buffer.text[start : line_end(buffer.text, start)]
     column = buffer.cursor_position - start
     match = next((match for match in NUMBER.finditer(line) if match.end() > column), None)
     if match is None or len(match[0]) > 100:
@@ -239,12 +199,3 @@ def _add_to_number(buffer: Buffer, number: int) -> None:
     text = str(int(match[0]) + number)
     whole = buffer.text[: start + match.start()] + text + buffer.text[start + match.end() :]
     buffer.document = Document(whole, start + match.start() + len(text) - 1)
-
-
-def _line_start(text: str, place: int) -> int:
-    return text.rfind("\n", 0, place) + 1
-
-
-def _line_end(text: str, place: int) -> int:
-    end = text.find("\n", place)
-    return len(text) if end < 0 else end

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from caliban_tui.clean import neutral
 from caliban_tui.line import ScreenLine, StyledText
-from caliban_tui.width import cut, fold_line, line_cells
+from caliban_tui.width import cut, fold_line, is_single, line_cells
 
 Word: TypeAlias = tuple[StyledText, ...]
 
@@ -78,7 +78,7 @@ def _is_simple(row: Sequence[WordSpan], columns: int) -> bool:
     """Whether every character takes one cell, every blank is a place to break, and every word fits."""
     text = "".join([span.text for span in row])
     return (
-        text.isascii()
+        is_single(text)
         and "  " not in text
         and not text.startswith(" ")
         and not text.endswith(" ")

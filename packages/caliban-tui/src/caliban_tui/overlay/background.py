@@ -74,6 +74,9 @@ class OutputOverlay(Struct, frozen=True, kw_only=True):
         most = max(len(_tail(self.host, self.id, size.columns, None)) - page, 0)
         return Stay(replace(self, back=min(max(self.back + steps.get(name, 0), 0), most)))
 
+    def paste(self, text: str, size: ScreenSize) -> None:
+        """See `Overlay`. Nothing is typed here."""
+
 
 def todo_overlay(host: ViewHost) -> TextOverlay:
     """The list of tasks."""

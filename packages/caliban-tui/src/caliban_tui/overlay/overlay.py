@@ -39,6 +39,10 @@ class Overlay(Protocol):
         """What a key does; every key is the overlay's while it is open."""
         ...
 
+    def paste(self, text: str, size: ScreenSize) -> OverlayStep | None:
+        """Put `text` where something is typed; `None` where nothing is. It is never taken for keys."""
+        ...
+
 
 class Stay(NamedTuple):
     """Go on with `overlay`."""
@@ -92,6 +96,9 @@ class Work(NamedTuple):
 
 
 OverlayStep: TypeAlias = "Stay | Close | Choose | Do | Tell | Dump | EditText | Work"
+
+MAX_SEARCH: Final = 1000
+"""So many characters are searched for at most; what is pasted behind them is left out."""
 
 CLOSING: Final = frozenset(["escape", "c-c", "c-g"])
 """What closes every overlay, whatever else its letters mean."""
@@ -155,6 +162,9 @@ class TextOverlay(Struct, frozen=True, kw_only=True):
         top = scrolled(self.top, name, page_of(size), len(self._rows(size.columns)))
         return Stay(self if top is None else replace(self, top=top))
 
+    def paste(self, text: str, size: ScreenSize) -> None:
+        """See `Overlay`. Nothing is typed here."""
+
     def _rows(self, columns: int) -> tuple[ScreenLine, ...]:
         """The text broken at words; blanks within it stay, for they make columns."""
         lines = neutral(self.text).split("\n")
@@ -182,6 +192,9 @@ class PartsOverlay(Struct, frozen=True, kw_only=True):
             return Close()
         top = scrolled(self.top, name, page_of(size), len(self._body(size.columns)))
         return Stay(self if top is None else replace(self, top=top))
+
+    def paste(self, text: str, size: ScreenSize) -> None:
+        """See `Overlay`. Nothing is typed here."""
 
     def _body(self, columns: int) -> tuple[ScreenLine, ...]:
         lines = block_lines(AnswerBlock(line="", parts=self.parts), columns)

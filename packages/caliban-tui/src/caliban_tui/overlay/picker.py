@@ -13,13 +13,26 @@ from msgspec.structs import replace
 from caliban_commands.answer import ShownChoice
 from caliban_tui.draft.fuzzy import ranked
 from caliban_tui.line import ScreenLine, StyledText, plain
-from caliban_tui.overlay.overlay import CLOSING, Choose, Close, OverlayStep, Stay, framed, key_name, page_of
-from caliban_tui.question.textfield import TextField, field_segments, one_row
+from caliban_tui.overlay.overlay import (
+    CLOSING,
+    MAX_SEARCH,
+    Choose,
+    Close,
+    OverlayStep,
+    Stay,
+    framed,
+    key_name,
+    page_of,
+)
+from caliban_tui.question.textfield import TextField, field_segments, one_row, pasted_row
 from caliban_tui.screen import ScreenSize
 from caliban_tui.width import cells, cut, line_cells, wrap
 
 WIDE: Final = 100
 """From this width on the preview stands beside the list, below it otherwise."""
+
+MAX_LINE: Final = 10_000
+"""A paste of more characters is none for a line."""
 
 SearchBy: TypeAlias = Literal["typing", "slash", "none"]
 """Whether every letter searches, only those behind `/`, or none: letters are keys, then, and `q` closes."""
@@ -50,7 +63,8 @@ class PickerOverlay(Struct, frozen=True, kw_only=True):
     """See `Overlay`. `matches` are the places of the rows that fit the search, `selected` is one of these.
 
     `preview` gives lines for a row, asked for the chosen one at each frame: it is quick. `chosen` is what
-    Enter does; without it the row's `line` is run. `heading` stands above the rows.
+    Enter does; without it the row's `line` is run. `heading` stands above the rows. `renew` makes the list
+    anew, once what it lists is another.
     """
 
     title: str
@@ -66,6 +80,7 @@ class PickerOverlay(Struct, frozen=True, kw_only=True):
     keys: Mapping[str, PickerKey] = field(default_factory=lambda: MappingProxyType({}))
     preview: Callable[[PickerRow], tuple[ScreenLine, ...]] | None = None
     chosen: Callable[[PickerOverlay, PickerRow], OverlayStep] | None = None
+    renew: Callable[[PickerOverlay], PickerOverlay] | None = None
 
     @property
     def row(self) -> PickerRow | None:
@@ -74,8 +89,9 @@ class PickerOverlay(Struct, frozen=True, kw_only=True):
 
     def lines(self, size: ScreenSize) -> tuple[ScreenLine, ...]:
         """See `Overlay`."""
-        head = list(self.heading)
-        if self.searches or self.search.text:
+        is_searched = self.searches or bool(self.search.text)
+        head = list(self.heading[: max(page_of(size) - 1 - is_searched, 0)])  # a row to choose is always seen
+        if is_searched:
             head.append((StyledText("/ ", "prompt"), *field_segments(self.search)))
         shown = self._preview(size)
         beside = bool(shown) and size.columns >= WIDE
@@ -109,6 +125,13 @@ class PickerOverlay(Struct, frozen=True, kw_only=True):
         typed = self.search.key(name) if self.searches else None
         return Stay(self if typed is None else self.found(typed, searches=True))
 
+    def paste(self, text: str, size: ScreenSize) -> Stay | None:
+        """See `Overlay`. It is searched for, also where the search has not begun."""
+        if self.by == "none":
+            return None
+        row = pasted_row(text, max(MAX_SEARCH - len(self.search.text), 0))
+        return Stay(self.found(self.search.typed(row), searches=True))
+
     def found(self, search: TextField, *, searches: bool) -> PickerOverlay:
         """The same with another search; a longer one looks only at what the shorter left."""
         narrows = bool(self.search.text) and search.text.startswith(self.search.text)
@@ -125,9 +148,9 @@ class PickerOverlay(Struct, frozen=True, kw_only=True):
 
     def like(self, before: PickerOverlay) -> PickerOverlay:
         """The same with the search and the chosen row of `before`, as far as they are here."""
-        row = before.row
-        shown = self.found(before.search, searches=before.searches) if before.search.text else self
-        return shown if row is None else shown.at(row.value)
+        shown = self.found(before.search, searches=before.searches)
+        shown = replace(shown, selected=min(before.selected, max(len(shown.matches) - 1, 0)))
+        return shown if before.row is None else shown.at(before.row.value)
 
     def at(self, value: str) -> PickerOverlay:
         """The same with the row of `value` chosen, where it is to be seen."""
@@ -241,6 +264,12 @@ class InputOverlay(Struct, frozen=True, kw_only=True):
             return self.done(text) if text else Stay(self)
         typed = self.text.key(name)
         return Stay(self if typed is None else replace(self, text=typed))
+
+    def paste(self, text: str, size: ScreenSize) -> Stay | None:
+        """See `Overlay`. What is too long to be meant for a line is not cut: it is none for this one."""
+        if len(text) > MAX_LINE:
+            return None
+        return Stay(replace(self, text=self.text.typed(pasted_row(text, MAX_LINE))))
 
 
 def confirmed(question: str, yes: Callable[[], OverlayStep], before: PickerOverlay) -> PickerOverlay:

@@ -35,6 +35,7 @@ def server_list(host: ViewHost, *, note: str = "", before: PickerOverlay | None 
         heading=(plain(visible(note), "warning"),) if note else (),
         preview=lambda row: _preview(by_name[row.value]),
         chosen=lambda overlay, row: Stay(overlay),
+        renew=lambda overlay: replace(server_list(host, before=overlay), heading=overlay.heading),
         keys={
             "r": PickerKey(help="connect anew", does=partial(_do, host, host.reconnect_server, "connecting")),
             "d": PickerKey(help="switch off or on", does=partial(_do, host, host.toggle_server, "switching")),

@@ -24,6 +24,7 @@ from caliban_common.message import (
 from caliban_tui.line import ScreenLine, StyledText, plain, text_of
 from caliban_tui.overlay.overlay import (
     CLOSING,
+    MAX_SEARCH,
     Close,
     Dump,
     EditText,
@@ -33,7 +34,7 @@ from caliban_tui.overlay.overlay import (
     key_name,
     page_of,
 )
-from caliban_tui.question.textfield import TextField, field_segments
+from caliban_tui.question.textfield import TextField, field_segments, pasted_row
 from caliban_tui.question.visible import broken, visible
 from caliban_tui.screen import ScreenSize
 
@@ -106,6 +107,13 @@ class ViewerOverlay(Struct, frozen=True, kw_only=True):
         top = self._scrolled(name, size)
         return Stay(self if top is None else replace(self, top=top, note=""))
 
+    def paste(self, text: str, size: ScreenSize) -> Stay | None:
+        """See `Overlay`."""
+        if not self.searches:
+            return None
+        row = pasted_row(text, max(MAX_SEARCH - len(self.search.text), 0))
+        return Stay(self._searched(self.search.typed(row), size))
+
     def at_end(self, size: ScreenSize) -> ViewerOverlay:
         """The same with its last page on the screen."""
         return replace(self, top=self._last(size))
@@ -166,9 +174,10 @@ class ViewerOverlay(Struct, frozen=True, kw_only=True):
         if name == "enter":
             return Stay(replace(self, searches=False))
         typed = self.search.key(name)
-        if typed is None:
-            return Stay(self)
-        return Stay(replace(self, search=typed)._found(forward=True, size=size, again=False))
+        return Stay(self if typed is None else self._searched(typed, size))
+
+    def _searched(self, search: TextField, size: ScreenSize) -> ViewerOverlay:
+        return replace(self, search=search)._found(forward=True, size=size, again=False)
 
     def _found(self, *, forward: bool, size: ScreenSize, again: bool) -> ViewerOverlay:
         """The same at the next place of what is searched for, from the first row on; around the end."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Protocol, assert_never
 
 from caliban_commands.answer import AnswerPart, CommandEffect, OpenView, ShownChoice, ShownText, SwitchSession
+from caliban_common.errors import CalibanError
 from caliban_tui.host import TerminalHost
 from caliban_tui.keys.help import help_overlay
 from caliban_tui.keys.table import KeyRow
@@ -24,7 +26,7 @@ from caliban_tui.overlay.overlay import (
     Tell,
     Work,
 )
-from caliban_tui.overlay.picker import choice_picker
+from caliban_tui.overlay.picker import PickerOverlay, choice_picker
 from caliban_tui.overlay.rewind import rewind_picker
 from caliban_tui.overlay.rules import rules_list
 from caliban_tui.overlay.sessions import session_picker
@@ -59,6 +61,10 @@ class WindowScreen(Protocol):
         """A frame is due."""
         ...
 
+    def say(self, words: str) -> None:
+        """Show a hint until the next key."""
+        ...
+
     def show(self, *blocks: TranscriptBlock) -> None:
         """Add to the transcript."""
         ...
@@ -87,12 +93,39 @@ class OverlayWindow:
         self.overlay: Overlay | None = None
         self._screen = screen
         self._number = 0
+        self._is_stale = False
+
+    def renew(self) -> None:
+        """What a list shows is another: its next frame shows that, with the same row chosen."""
+        if isinstance(self.overlay, PickerOverlay) and self.overlay.renew is not None:
+            self._is_stale = True
+            self._screen.changed()
+
+    def shown(self) -> Overlay | None:
+        """The overlay as it is drawn now; a list that cannot be made anew stays as it was."""
+        overlay, is_stale = self.overlay, self._is_stale
+        self._is_stale = False
+        if is_stale and isinstance(overlay, PickerOverlay) and overlay.renew is not None:
+            with suppress(CalibanError):
+                self.overlay = overlay.renew(overlay)
+        return self.overlay
 
     def key(self, name: str) -> bool:
         """A key was pressed; whether it was an overlay's."""
         if self.overlay is None:
             return False
         self._apply(self.overlay.key(name, self._screen.room()))
+        return True
+
+    def paste(self, text: str) -> bool:
+        """Something was pasted; whether it went to where the overlay has something typed."""
+        if self.overlay is None:
+            return False
+        step = self.overlay.paste(text, self._screen.room())
+        if step is None:
+            self._screen.say("pasted into the prompt")
+            return False
+        self._apply(step)
         return True
 
     def close(self) -> None:
@@ -128,8 +161,8 @@ class OverlayWindow:
                 from caliban_tui.overlay.settings import settings_list
 
                 self._put(settings_list(host.views))
-            case "context" | "terminal":
-                self._put(PartsOverlay(title=effect.view.capitalize(), parts=parts))
+            case "context":
+                self._put(PartsOverlay(title="Context", parts=parts))
             case _:
                 assert_never(effect.view)
 

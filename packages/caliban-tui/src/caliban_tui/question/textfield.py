@@ -58,6 +58,11 @@ class TextField(Struct, frozen=True, kw_only=True):
         return TextField(text=self.text, cursor=cursor)
 
 
+def pasted_row(text: str, most: int) -> str:
+    """The first `most` characters of what was pasted, in one row: a blank for all that parts its words."""
+    return " ".join(neutral(text[: 8 * most]).split())[:most]
+
+
 def field_segments(field: TextField, style: str = "") -> ScreenLine:
     """A field with a cell for its cursor."""
     before, after = field.text[: field.cursor], field.text[field.cursor :]

@@ -177,6 +177,8 @@ class TerminalFace:
             try:
                 async with anyio.create_task_group() as beside:
                     screen_host = AppHost(app, session, beside, driver.stage.changed)
+                    if app.servers is not None:
+                        app.servers.fleet.watch(driver.window.renew)
                     switch = await driver.converse(screen_host, beside)
                     beside.cancel_scope.cancel()
             finally:

@@ -10,8 +10,8 @@ from caliban.commands.mcp.list import ListedServers, described, whole_row
 from caliban.commands.mcp.login import check_login, log_in, login_port
 from caliban.compose.app import App
 from caliban.compose.servers.browser import open_browser
+from caliban.compose.servers.changed import OFF, check_unrecorded, connect_anew
 from caliban.errors import CommandRefused
-from caliban.faces.hostservers import OFF, connect_anew
 from caliban.faces.terminal.asking import PersonAsker
 from caliban_common.text import one_line, plural
 from caliban_mcp.server import RunServer
@@ -92,8 +92,7 @@ class ServerList:
             yield ServerRow(name=one_line(name, max_chars=64), state=why, about=(place,))
 
     def _found(self, name: str) -> RunServer:
-        if self._app.options.session.record is not None:
-            raise CommandRefused("--record keeps the tools that a run begins with: leave it out")
+        check_unrecorded(self._app.options)
         run = self._app.servers
         server = None if run is None else run.fleet.find(name)
         if server is None:
