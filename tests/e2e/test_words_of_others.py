@@ -1,0 +1,55 @@
+"""Words of other tools, verbs of other commands and a way back where there is none: each answer can be followed."""
+
+from __future__ import annotations
+
+import pytest
+
+from caliban.cli.commands import find_command
+from caliban.cli.foreign import VERBS, WAYS
+
+
+def hint(refused) -> str:
+    assert refused.code in (64, 66) and refused.out == ""
+    return refused.err.partition("\nhint: ")[2]
+
+
+@pytest.mark.parametrize(
+    ("words", "way"),
+    [
+        (
+            ("resume",),
+            "here that is caliban --continue for the session used last here, caliban --resume NAME",
+        ),
+        (("exec", "hi"), "here that is caliban -p PROMPT; "),
+        (("hooks",), "here that is caliban config get hooks; "),
+        (("help", "fork"), "here that is caliban sessions fork NAME NEW; caliban help lists"),
+        (("sessions", "delete", "x"), "did you mean rm? "),
+        (("mcp", "delete", "x"), "did you mean remove? "),
+        (("perms", "allow", "Bash"), "did you mean add? "),
+        (("trust", "ls"), "did you mean list? "),
+        (("memory", "add", "x"), "caliban memory --help"),
+        (("trust", "list", "a", "b"), "caliban trust list --help"),
+        (("config", "set", "-g", "model", "x"), "caliban config set --help"),
+    ],
+    ids=" ".join,
+)
+def test_a_word_of_another_tool_is_answered_with_the_line_that_does_it_here(cli, words, way):
+    assert hint(cli.run(*words)).startswith(way)
+    assert cli.server.requests == ()
+
+
+def test_the_lines_that_are_named_are_there():
+    for way in WAYS.values():
+        words = way.split()[1:]
+        if words[0] not in ("-p", "--continue", "without"):
+            called = find_command(words)
+            assert called is not None, way
+    assert all(len(set(words)) == len(words) > 1 for words in VERBS)
+
+
+def test_going_back_where_there_is_no_session_offers_none_that_would_be_begun(cli):
+    for words, said in (((), "caliban rewind SESSION"), (("nope",), "caliban sessions list --all")):
+        told = hint(cli.run("rewind", *words))
+        assert said in told and "begin" not in told and "--continue" not in told
+    listed = cli.run("sessions", "list", "--all")
+    assert listed.code == 0, listed.err
