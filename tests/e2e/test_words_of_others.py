@@ -1,6 +1,10 @@
-"""Words of other tools, verbs of other commands and a way back where there is none: each answer can be followed."""
+"""Words of other tools, verbs of other commands, a way back where there is none: each answer can be followed."""
 
 from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -53,3 +57,16 @@ def test_going_back_where_there_is_no_session_offers_none_that_would_be_begun(cl
         assert said in told and "begin" not in told and "--continue" not in told
     listed = cli.run("sessions", "list", "--all")
     assert listed.code == 0, listed.err
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo], ids=["directory", "pipe"])
+def test_settings_that_are_no_file_are_moved_away_by_the_line_of_the_hint(cli, make):
+    path = cli.configure("")
+    path.unlink()
+    make(path)
+    refused = cli.run("config", "set", "model", "m")
+    assert refused.code == 78 and "not a regular file" in refused.err
+    line = refused.err.rstrip().partition("move it away: ")[2]
+    subprocess.run(line, shell=True, check=True)
+    done = cli.run("config", "set", "model", "m")
+    assert (done.code, path.read_text()) == (0, 'model = "m"\n'), done.err
