@@ -1,8 +1,9 @@
-"""Words of other tools, verbs of other commands, a way back where there is none: each answer can be followed."""
+"""Words of other tools and hints where there is no way back: each answer can be followed."""
 
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -70,3 +71,13 @@ def test_settings_that_are_no_file_are_moved_away_by_the_line_of_the_hint(cli, m
     subprocess.run(line, shell=True, check=True)
     done = cli.run("config", "set", "model", "m")
     assert (done.code, path.read_text()) == (0, 'model = "m"\n'), done.err
+
+
+@pytest.mark.parametrize("words", [("Bash(ls)",), ("Bash:git *",), ("Bash", "git status"), ("Bash", "5")])
+def test_a_call_that_is_none_is_asked_for_by_the_words_that_judge_one(cli, words):
+    for verb in ("test", "explain"):
+        refused = cli.run("perms", verb, *words)
+        assert refused.code == 64 and "MATCH" not in refused.out
+    _, _, line = hint(refused).partition("a call is a tool and its input: ")
+    judged = cli.run("perms", "explain", *shlex.split(line))
+    assert (judged.code, "git status" in judged.out) == (0, True), judged.err

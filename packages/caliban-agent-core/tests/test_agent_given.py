@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import anyio
@@ -52,7 +53,7 @@ async def test_an_argument_of_another_type_is_refused_where_the_agent_is_made(gi
         make_agent(**given)
 
 
-@pytest.mark.parametrize("tools", [look, None, {"look": look}, "look"], ids=["one", "none", "table", "text"])
+@pytest.mark.parametrize("tools", [look, None, {"look": look}], ids=["one", "none", "table"])
 async def test_what_is_no_sequence_of_tools_is_refused_with_the_way_to_give_one(tools: Any) -> None:
     with pytest.raises(ToolDefinitionError, match="is no sequence of tools") as refused:
         make_agent(tools=tools)
@@ -80,3 +81,15 @@ async def test_a_history_of_anything_but_messages_is_refused_before_a_request(
     with pytest.raises(TypeError, match=said):
         await agent.compact(history)
     assert (await agent.run_to_end("x")).text == "Yes."  # the one reply of the script is still there
+
+
+class Opaque:
+    """Nothing that pydantic knows."""
+
+
+@pytest.mark.parametrize("kind", [5, Opaque, Callable[[], int]], ids=["value", "class", "no_schema"])
+async def test_a_type_that_no_answer_can_have_is_refused_before_a_request(kind: Any) -> None:
+    agent = make_agent()
+    with pytest.raises(TypeError, match="output_type takes what pydantic can validate and describe, not "):
+        agent.run("x", output_type=kind)
+    assert (await agent.run_to_end("x")).text == "Yes."

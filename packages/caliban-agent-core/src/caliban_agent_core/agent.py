@@ -166,7 +166,7 @@ class Agent:
         in the outcome's `output`, which checkers know to be of it. `prefix` is that of the conversation
         so far, where there is one; `inputs` is asked between turns what the user says meanwhile. The last
         message is a prompt that the hooks may keep out of the history, unless they have `judged` it before.
-        Raises `TypeError` for a history of anything but messages.
+        Raises `TypeError` for a history of anything but messages, and a type that pydantic cannot validate.
         """
         messages = history_of(history, self._new_id)
         prompt = None

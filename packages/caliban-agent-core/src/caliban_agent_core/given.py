@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 from caliban_common.message import Message, NewId, user
 
@@ -21,13 +22,14 @@ def history_of(history: str | Message | Sequence[Message], new_id: NewId) -> tup
         return (history,)
     if not isinstance(history, Sequence) or isinstance(history, bytes | bytearray | Mapping):
         raise TypeError(f"a history is a string, a Message or a sequence of them, not {_kind(history)}")
-    for at, message in enumerate(history):
+    messages: tuple[object, ...] = tuple(history)
+    for at, message in enumerate(messages):
         if not isinstance(message, Message):
             raise TypeError(
                 f"message {at} of the history is {_kind(message)} and no Message: "
                 "user(text) makes one of a string, message_from_json one of plain data"
             )
-    return tuple(history)
+    return cast("tuple[Message, ...]", messages)
 
 
 def _kind(value: object) -> str:

@@ -75,7 +75,7 @@ def source_of(tools: Sequence[Tool] | ToolSource) -> ToolSource:
     Raises `ToolDefinitionError` for what is neither, for what is no tool in a plain sequence, and for two
     tools of one name.
     """
-    if not isinstance(tools, Sequence) or isinstance(tools, str):
+    if not isinstance(tools, Sequence):
         if callable(getattr(tools, "tools", None)):
             return tools
         what = f"a {type(tools).__name__} is no sequence of tools, and no source of them"
