@@ -31,7 +31,7 @@ def make_agent(**given: Any) -> Agent:
 
 async def test_events_of_a_run_that_was_not_entered_say_so_and_can_be_read_once_it_is() -> None:
     run = make_agent().run("x")
-    with anyio.fail_after(5), pytest.raises(RuntimeError, match="async with agent.run"):
+    with anyio.fail_after(5), pytest.raises(RuntimeError, match=r"async with agent\.run"):
         async for _ in run.events:
             pass
     async with run:
