@@ -15,6 +15,7 @@ from caliban_agent_core.compact.trigger import Trigger
 from caliban_agent_core.compaction import Compaction
 from caliban_agent_core.dispatch import Dispatcher
 from caliban_agent_core.gate import Gate
+from caliban_agent_core.given import expect, history_of
 from caliban_agent_core.hooks import HookCaller
 from caliban_agent_core.images import target_of
 from caliban_agent_core.learned import Learned
@@ -32,7 +33,7 @@ from caliban_agent_core.turn import Turn
 from caliban_common.event import AgentEvent, OutputT, RunEnd
 from caliban_common.history import Repairer
 from caliban_common.hook import Hooks, SessionStart
-from caliban_common.message import Message, NewId, new_id, user
+from caliban_common.message import Message, NewId, new_id
 from caliban_common.message import system as system_message
 from caliban_common.tool import Tool, ToolSource
 from caliban_common.usage import Usage
@@ -66,7 +67,8 @@ class Agent:
     the given order, which is part of the prompt's cached prefix; a source is asked before every turn. `hooks`
     are asked before the `gate`, without which every call is allowed; without a `compactor` the model itself
     summarises. `new_id` names the messages of the runs. Raises `ToolDefinitionError` for two tools of one
-    name; of a source that has two the first one is offered.
+    name and for what is no tool, `TypeError` for another argument of a wrong type; of a source that has two
+    tools of one name the first one is offered.
     """
 
     def __init__(  # noqa: PLR0913 - keyword-only: all that a run is made of comes together here
@@ -89,6 +91,10 @@ class Agent:
         )
         self.options: AgentOptions = options or AgentOptions()
         self.gate: Gate = gate or Gate()
+        expect("options", self.options, AgentOptions, "AgentOptions(max_turns=5)")
+        expect("gate", self.gate, Gate, "rules and an approver stand in one, Gate(approver=...)")
+        if self.system is not None:
+            expect("system", self.system, Message, "a text, or caliban_agent_core.system(text)")
         self.hooks = hooks
         self.compactor = compactor
         self._learned = Learned()
@@ -160,8 +166,9 @@ class Agent:
         in the outcome's `output`, which checkers know to be of it. `prefix` is that of the conversation
         so far, where there is one; `inputs` is asked between turns what the user says meanwhile. The last
         message is a prompt that the hooks may keep out of the history, unless they have `judged` it before.
+        Raises `TypeError` for a history of anything but messages, and a type that pydantic cannot validate.
         """
-        messages = self._messages(history)
+        messages = history_of(history, self._new_id)
         prompt = None
         if self.hooks is not None and not judged and _ends_in_prompt(messages):
             messages, prompt = messages[:-1], messages[-1]
@@ -218,7 +225,7 @@ class Agent:
             inputs=inputs,
             resumes=True,
         )
-        return self._run(self._messages(history), None, setup)
+        return self._run(history_of(history, self._new_id), None, setup)
 
     def _run(self, messages: tuple[Message, ...], prompt: Message | None, setup: RunSetup) -> Run[Any]:
         options = self.options
@@ -344,7 +351,7 @@ class Agent:
         """
         options = self.options
         channel: Channel[AgentEvent] = Channel(options.event_buffer)
-        state = RunState(self._messages(history), channel, new_id=self._new_id)
+        state = RunState(history_of(history, self._new_id), channel, new_id=self._new_id)
         hooks = self._hook_caller(state, session_id or options.session_id)
         is_done = await self._compaction(hooks).now(state)
         channel.close()
@@ -354,13 +361,6 @@ class Agent:
             events=tuple([event async for event in channel]),
             usage=state.usage,
         )
-
-    def _messages(self, history: str | Message | Sequence[Message]) -> tuple[Message, ...]:
-        if isinstance(history, str):
-            return (user(history, id=self._new_id()),)
-        if isinstance(history, Message):
-            return (history,)
-        return tuple(history)
 
     def _hook_caller(self, state: RunState, session_id: str) -> HookCaller:
         options = self.options

@@ -81,13 +81,24 @@ def _after_tag(reply: str, tag: str, place: int) -> int:
 
 
 class OutputType:
-    """What the answer of a run has to be: anything that pydantic can validate."""
+    """What the answer of a run has to be: anything that pydantic can validate.
+
+    Raises `TypeError` for what it cannot, or what has no JSON Schema.
+    """
 
     def __init__(self, type_: Any) -> None:
         from pydantic import TypeAdapter
+        from pydantic.errors import PydanticUserError
 
-        self._adapter: TypeAdapter[Any] = TypeAdapter(type_)
-        self.schema: Mapping[str, Any] = self._adapter.json_schema()
+        try:
+            self._adapter: TypeAdapter[Any] = TypeAdapter(type_)
+            self.schema: Mapping[str, Any] = self._adapter.json_schema()
+        except PydanticUserError as error:
+            shown = one_line(getattr(type_, "__qualname__", repr(type_)), max_chars=80)
+            raise TypeError(
+                f"output_type takes what pydantic can validate and describe, not {shown}: "
+                f"{one_line(error.message, max_chars=300)}"
+            ) from error
 
     @property
     def native(self) -> Mapping[str, Any] | None:

@@ -18,10 +18,12 @@ class Channel(Generic[T]):
     """Writers on one side, one reader on the other, about `capacity` items in between.
 
     A reader that never waits still gets every item in order; iteration ends after `close` when the channel
-    is empty. After `abandon` nobody reads any more and `send` never waits.
+    is empty. After `abandon` nobody reads any more and `send` never waits. While `unread` says why nothing
+    will come, a reader who would wait for ever is told so by a `RuntimeError`.
     """
 
     def __init__(self, capacity: int) -> None:
+        self.unread: str | None = None
         self._capacity = capacity
         self._items: deque[T] = deque()
         self._closed = False
@@ -68,6 +70,8 @@ class Channel(Generic[T]):
         while not self._items:
             if self._closed or self._abandoned:
                 raise StopAsyncIteration
+            if self.unread is not None:
+                raise RuntimeError(self.unread)
             self._ready = anyio.Event()
             await self._ready.wait()
         item = self._items.popleft()

@@ -40,6 +40,7 @@ class Run(Generic[OutputT]):
         prompt: Message | None,
     ) -> None:
         self.events = channel
+        channel.unread = "the run was not entered: `async with agent.run(...) as run`, then read run.events"
         self._loop = loop
         self._caller = caller
         self._hooks = hooks
@@ -76,6 +77,7 @@ class Run(Generic[OutputT]):
     async def __aenter__(self) -> Run[OutputT]:
         if self._task is not None:
             raise RuntimeError("a run can be entered once; ask the agent for another one")
+        self.events.unread = None
         self._task = Background(self._work)
         self._task.start()
         return self

@@ -72,10 +72,14 @@ def snapshot_of(tools: Sequence[Tool], held: Sequence[Tool] = ()) -> ToolSnapsho
 def source_of(tools: Sequence[Tool] | ToolSource) -> ToolSource:
     """`tools` as a source.
 
-    Raises `ToolDefinitionError` for what is no tool in a plain sequence, and for two tools of one name.
+    Raises `ToolDefinitionError` for what is neither, for what is no tool in a plain sequence, and for two
+    tools of one name.
     """
     if not isinstance(tools, Sequence):
-        return tools
+        if callable(getattr(tools, "tools", None)):
+            return tools
+        what = f"a {type(tools).__name__} is no sequence of tools, and no source of them"
+        raise ToolDefinitionError(what, hint="give a list, such as tools=[one], or an object with tools()")
     for tool in tools:
         if not isinstance(getattr(tool, "spec", None), ToolSpec):
             raise ToolDefinitionError(

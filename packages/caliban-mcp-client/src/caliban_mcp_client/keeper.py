@@ -234,14 +234,20 @@ class Keeper:
         match self._target:
             case StdioTarget():
                 if self._parts.runner is None:
-                    raise ConnectError("refused", "programs are not started here")
+                    raise ConnectError(
+                        "refused",
+                        "programs are not started here",
+                        hint="hand in a runner: ClientParts(runner=)",
+                    )
                 from caliban_mcp_client.stdio import opened_program
 
                 async with opened_program(self._target, self._options, self._parts.runner, link) as program:
                     yield _Open(carrier=program.carrier, said=lambda: program.said)
             case HttpTarget():
                 if self._parts.http is None:
-                    raise ConnectError("refused", "addresses are not asked here")
+                    raise ConnectError(
+                        "refused", "addresses are not asked here", hint="hand in a client: ClientParts(http=)"
+                    )
                 from caliban_mcp_client.address import opened_address
 
                 target = replace(self._target, kind="sse" if self._is_old() else "http")

@@ -167,11 +167,37 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "run": "help",
         "chat": "help",
         "resume": "help",
+        "continue": "help",
+        "fork": "sessions",
+        "hooks": "config",
+        "setup-token": "login",
         "update": "version",
         "upgrade": "version",
     }
 )
 """A command of another tool -> ours that comes nearest."""
+
+WAYS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "exec": "caliban -p PROMPT",
+        "run": "caliban -p PROMPT",
+        "chat": "caliban without a word",
+        "resume": "caliban --continue for the session used last here, caliban --resume NAME for another",
+        "continue": "caliban --continue",
+        "fork": "caliban sessions fork NAME NEW",
+        "hooks": "caliban config get hooks",
+        "setup-token": "caliban login",
+    }
+)
+"""A command of another tool -> the whole line that does the same here."""
+
+VERBS: Final = (
+    ("rm", "remove", "delete", "del", "uninstall"),
+    ("list", "ls"),
+    ("show", "get", "cat", "view", "info", "explain"),
+    ("add", "new", "create", "allow", "deny", "ask"),
+)
+"""Second words of commands that mean one thing, each in the order in which one is offered for another."""
 
 TOOLS: Final[Mapping[str, str]] = MappingProxyType(
     {

@@ -84,6 +84,8 @@ class Parser(argparse.ArgumentParser):
         if ours is not None and all(flag in self._option_string_actions for flag in named):
             return f"here that is {ours}; "
         if not word.startswith("--"):
+            if " " in self.prog:  # a command takes no prompt
+                return ""
             dashed = "a prompt that begins with a dash stands after --; "
             return dashed if word.startswith("-") else "a prompt of several words stands in quotes; "
         from caliban_common.near import did_you_mean
@@ -101,7 +103,13 @@ def _choice(message: str) -> str:
         return ""
     from caliban_common.near import did_you_mean
 
-    meant = did_you_mean(match[1], [name.strip(" '") for name in match[2].split(",")])
+    choices = [name.strip(" '") for name in match[2].split(",")]
+    meant = did_you_mean(match[1], choices)
+    if not meant and message.startswith("argument VERB"):
+        from caliban.cli.foreign import VERBS
+
+        same = next((words for words in VERBS if match[1].lower() in words), ())
+        meant = next((f"did you mean {word}?" for word in same if word in choices), "")
     return f"{meant} " if meant else ""
 
 

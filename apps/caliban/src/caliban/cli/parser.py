@@ -69,7 +69,11 @@ def _refuse_lookalike(arguments: Sequence[str]) -> None:
             f"there is no command {text!r} in this version", hint=f"{LATER_COMMANDS[near]}; {asks}"
         )
     if near is not None:
-        raise UsageError(f"there is no command {text!r}", hint=f"did you mean caliban {near}? {asks}")
+        from caliban.cli.foreign import WAYS
+
+        ways = WAYS.get(text.lower())
+        meant = f"did you mean caliban {near}?" if ways is None else f"here that is {ways};"
+        raise UsageError(f"there is no command {text!r}", hint=f"{meant} {asks}")
 
 
 def parse_command(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from caliban.cli.commands import LATER_COMMANDS, find_command
+from caliban.cli.foreign import WAYS
 from caliban.cli.help import command_parser, full_help
 from caliban.cli.invocation import Invocation
 from caliban.cli.lookalike import lookalike
@@ -23,7 +24,10 @@ def help_command(invocation: Invocation) -> int:
     near = lookalike(name)
     if near is not None and near in LATER_COMMANDS:
         raise UsageError(f"there is no command {name!r} in this version", hint=LATER_COMMANDS[near])
+    ways = WAYS.get(name.lower())
     meant = f"did you mean caliban help {near}? " if near else ""
+    if ways is not None:
+        meant = f"here that is {ways}; "
     raise UsageError(f"there is no command {name!r}", hint=f"{meant}caliban help lists the commands")
 
 

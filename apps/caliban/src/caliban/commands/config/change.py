@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, cast
 
 from caliban.cli.invocation import Invocation
@@ -116,7 +118,14 @@ def rewrite_settings(file: SettingsFile, change: Callable[[str], str]) -> None:
     except SettingsNotWritten as error:
         raise CommandRefused(error.message, hint=error.hint) from error
     except SettingsError as error:
-        raise ConfigError(error.message, hint=error.hint or "mend it: caliban config edit") from error
+        raise ConfigError(error.message, hint=error.hint or _way_out(file.path)) from error
+
+
+def _way_out(path: Path) -> str:
+    """What a person does about settings that cannot be read; an editor only opens what is a file."""
+    if path.is_file():
+        return "mend it: caliban config edit"
+    return f"move it away: mv {shlex.quote(str(path))} {shlex.quote(f'{path}.old')}"
 
 
 def _tell(options: Options, address: KeyAddress, scope: Scope) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -32,6 +33,7 @@ from caliban_permissions.names import guide_spec
 
 EXITS: Final[Mapping[Action, int]] = MappingProxyType({"allow": 0, "deny": 1, "ask": 2})
 FILE_ENDING: Final = ".toml"
+CALL_WORDS: Final = f"a call is a tool and its input: Bash {shlex.quote(CALL_EXAMPLE)}"
 
 
 def perms(invocation: Invocation) -> int:
@@ -127,6 +129,9 @@ class _Judge:
 
 def _explained(invocation: Invocation) -> Explanation:
     values = invocation.values
+    if any(sign in values["tool"] for sign in "(: "):
+        shown = one_line(values["tool"], max_chars=80)
+        raise UsageError(f"a call is judged, not a pattern: {shown!r} names no tool", hint=CALL_WORDS)
     return _Judge(invocation)(values["tool"], _arguments(values["input"] or "{}"))
 
 
@@ -140,9 +145,9 @@ def _arguments(text: str) -> Mapping[str, Any]:
     try:
         value = json.loads(text, object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"the input is not JSON: {error}", hint=f"such as {CALL_EXAMPLE}") from error
+        raise UsageError(f"the input is not JSON: {error}", hint=CALL_WORDS) from error
     if not isinstance(value, dict):
-        raise UsageError("the input must be a JSON object", hint=f"such as {CALL_EXAMPLE}")
+        raise UsageError("the input must be a JSON object", hint=CALL_WORDS)
     return value
 
 
