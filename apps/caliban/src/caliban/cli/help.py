@@ -85,7 +85,10 @@ class Parser(argparse.ArgumentParser):
             return f"here that is {ours}; "
         if not word.startswith("--"):
             dashed = "a prompt that begins with a dash stands after --; "
-            return dashed if word.startswith("-") else "a prompt of several words stands in quotes; "
+            if word.startswith("-"):
+                return dashed
+            # Behind COMMAND VERB nobody means a prompt.
+            return "" if self.prog.count(" ") > 1 else "a prompt of several words stands in quotes; "
         from caliban_common.near import did_you_mean
 
         negates = word.startswith("--no-")

@@ -16,7 +16,7 @@ from caliban.commands.rewind.outcome import Rewound, conversation_json, steps_js
 from caliban.compose.project import build_settings
 from caliban.compose.rewinds import STOPS, RewindPoints, RewindScene, rewind_points
 from caliban.compose.session import find_sessions
-from caliban.compose.sessionstore import session_store
+from caliban.compose.sessionstore import require_session, session_store
 from caliban.compose.truncation import Cut, cut_before
 from caliban.compose.workspace import build_workspace
 from caliban.errors import CommandRefused, MissingError, UsageError
@@ -99,7 +99,14 @@ def _inputs(invocation: Invocation, workspace: Path) -> RewindInputs:
     wanted = replace(
         options.session, resume=name, session=None, continue_session=name is None, fork_session=False
     )
-    saved = find_sessions(wanted, workspace).saved
+    if name is not None:
+        require_session(session_store(options.session), name)
+    try:
+        saved = find_sessions(wanted, workspace).saved
+    except MissingError as error:
+        raise MissingError(
+            error.message, hint="caliban sessions list --all shows all that there are"
+        ) from error
     _check_place(session_store(options.session).load(saved.id).workspace, workspace, saved.id)
     for warning in saved.warnings:
         complain(f"caliban: {warning}\n")
