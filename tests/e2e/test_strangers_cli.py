@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import resource
+import signal
 import subprocess
 
 import pytest
@@ -91,6 +93,20 @@ def test_a_request_that_nobody_serves_is_answered_while_a_tool_runs(cli):
     assert frame == {"type": "control", "subtype": "interrupt"}
     assert host.until("result")[-1]["result"] == "done"
     host.process.communicate(timeout=HANG_S)
+
+
+def no_file_grows() -> None:
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+
+def test_nobody_is_sent_to_a_session_that_was_not_saved(cli):
+    cli.script(wire.exchange(wire.text("done")))
+    process = cli.start("-p", "go", preexec_fn=no_file_grows)
+    out, err = process.communicate(timeout=HANG_S)
+    assert (process.returncode, out) == (78, b"done\n")
+    assert b"the session is not saved any more" in err and b"hint: free some space" in err
+    assert b"; not saved\n" in err and b"caliban -r" not in err
 
 
 @pytest.mark.parametrize("words", [("rewind",), ("rewind", "nope", "--list"), ("rewind", "--to", "1")])

@@ -232,6 +232,9 @@ class Recorder:
     def _failed(self, error: CalibanError) -> Notice | None:
         if self.error is not None:
             return None
+        from caliban_drive.remedies import advice
+
         self.error = error
         text = f"the session is not saved any more: {error.message}"
-        return Notice(subtype="session_write_failed", message=text, details={"hint": error.hint or ""})
+        hint = advice(error.hint, error.remedy) or ""
+        return Notice(subtype="session_write_failed", message=text, details={"hint": hint})
