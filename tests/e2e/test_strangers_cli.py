@@ -8,7 +8,7 @@ import signal
 import subprocess
 
 import pytest
-from hang_guard import HANG_S
+from hang_guard import HANG_S, wait_until
 from host_kit import FrameHost
 
 from caliban_provider_anthropic.testing import wire
@@ -107,6 +107,23 @@ def test_nobody_is_sent_to_a_session_that_was_not_saved(cli):
     assert (process.returncode, out) == (78, b"done\n")
     assert b"the session is not saved any more" in err and b"hint: free some space" in err
     assert b"; not saved\n" in err and b"caliban -r" not in err
+
+
+def test_a_server_that_prints_without_end_holds_nothing_up(cli):
+    cli.configure('[mcp_servers.loud]\ncommand = "yes"\nstart_timeout_s = 1\n')
+    cli.script(wire.exchange(wire.text("done")))
+    done = cli.run("-p", "go")
+    assert (done.code, done.out) == (0, "done\n")
+    assert "the MCP server loud is not there" in done.err
+
+
+def test_an_interrupt_ends_a_run_whose_server_prints_without_end(cli):
+    cli.configure('[mcp_servers.loud]\ncommand = "sh"\nargs = ["-c", "touch on; exec yes"]\n')
+    process = cli.start("-p", "go")
+    wait_until((cli.work / "on").exists)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=HANG_S)
+    assert process.returncode == 124, err
 
 
 @pytest.mark.parametrize("words", [("rewind",), ("rewind", "nope", "--list"), ("rewind", "--to", "1")])
