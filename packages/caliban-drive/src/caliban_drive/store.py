@@ -36,6 +36,7 @@ from caliban_common.event import (
 from caliban_common.message import Message, ToolResultBlock
 from caliban_common.usage import Usage
 from caliban_drive.notice import Notice
+from caliban_drive.remedies import advice
 
 
 class Store(Protocol):
@@ -232,8 +233,6 @@ class Recorder:
     def _failed(self, error: CalibanError) -> Notice | None:
         if self.error is not None:
             return None
-        from caliban_drive.remedies import advice
-
         self.error = error
         text = f"the session is not saved any more: {error.message}"
         hint = advice(error.hint, error.remedy) or ""
