@@ -146,12 +146,12 @@ def test_a_head_is_read_whole_or_not_yet() -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"SSH-2.0-x", "it begins with b'SSH"),
+        (b"SSH-2.0-x", "it begins with 'SSH"),
         (b"\x16\x03", "it begins with"),
         (b"HTTP/2 200 OK\r\n\r\n", "its first line|it begins"),
         (b"HTTP/1.1 99 No\r\n\r\n", "its first line is"),
         (b"HTTP/1.1 OK\r\n\r\n", "its first line is"),
-        (b"HTTP/1.1 200 OK\r\nno colon\r\n\r\n", "a header line is b'no colon'"),
+        (b"HTTP/1.1 200 OK\r\nno colon\r\n\r\n", "a header line is 'no colon'"),
         (b"HTTP/1.1 200 OK\r\na: b\r\n folded\r\n\r\n", "a header line is"),
         (b"HTTP/1.1 200 OK\r\nbad name: b\r\n\r\n", "a header line is"),
         (b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 50_000, "its head does not end"),

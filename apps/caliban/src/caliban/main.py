@@ -167,7 +167,14 @@ def _run_command(command: Subcommand, arguments: Sequence[str], signals: EarlySi
         return write_out(command_parser(command).format_help().encode())
     options, values = parse_command(command, arguments, os.environ)
     keep_stdout()
-    return command.load()(Invocation(options=options, values=values, signals=signals))
+    try:
+        return command.load()(Invocation(options=options, values=values, signals=signals))
+    except CalibanError as error:
+        if error.remedy is not None:
+            from caliban_drive.remedies import command_advice
+
+            error.hint, error.remedy = command_advice(error.hint, error.remedy), None
+        raise
 
 
 def _at_terminal(options: Options) -> bool:

@@ -23,20 +23,45 @@ MAX_TRIES = 20_000
 MAX_REPAIRS = 2
 """How often an answer that does not fit is asked for again."""
 
+MAX_DEPTH = 200
+"""How deep a value may be nested: one that is deeper could not be written everywhere it has to go."""
+
 TAGS = "think|thinking|reasoning|reason|thought|scratchpad|analysis"
 MARKS = rf"(?i)```[^\n`]*\n\s*|<(?P<tag>{TAGS})>|[{{\[]"
 MARKS_OPEN = r"(?i)<think(?:ing)?>"
 CLOSING = r"(?i)(?:\A|\n)\s*</think(?:ing)?>|</think(?:ing)?>\s*\n"
-_DECODER = json.JSONDecoder()
+
+
+def _refuse(constant: str) -> None:
+    """NaN and the infinities, which Python takes for JSON: nothing that has them can be written as JSON."""
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _finite(digits: str) -> float:
+    """The number; one that is beyond all floats would be told as none at all."""
+    number = float(digits)
+    if number in (float("inf"), float("-inf")):
+        raise ValueError("a number beyond all floats")
+    return number
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
 
 
 def json_values(reply: str) -> Iterator[Any]:
-    """The JSON values in `reply`, the likeliest answer first: all of it, fenced ones, others."""
+    """The JSON values in `reply`, the likeliest answer first: all of it, fenced ones, others.
+
+    What is nested deeper than `MAX_DEPTH` is left out as a whole: a part of it is no answer.
+    """
     try:
-        yield json.loads(reply)
-    except (ValueError, RecursionError):
+        value = _DECODER.decode(reply)
+    except RecursionError:
+        return
+    except ValueError:
         pass
     else:
+        if _is_shallow(value):
+            yield value
         return
     fenced, others = _scan(reply)
     yield from reversed(fenced)
@@ -59,11 +84,29 @@ def _scan(reply: str) -> tuple[list[Any], list[Any]]:
         start = mark.end() if is_fence else mark.start()
         try:
             value, place = _DECODER.raw_decode(reply, start)
-        except (ValueError, RecursionError):
+        except RecursionError:
+            break
+        except ValueError:
             place = mark.end()
             continue
-        (fenced if is_fence else others).append(value)
+        if _is_shallow(value):
+            (fenced if is_fence else others).append(value)
     return fenced, others
+
+
+def _is_shallow(value: Any) -> bool:
+    """Whether it is nested at most `MAX_DEPTH` levels deep."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, (dict, list))
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not level:
+            return True
+    return not any(isinstance(each, (dict, list)) for each in level)
 
 
 def _after_unopened(reply: str) -> int:

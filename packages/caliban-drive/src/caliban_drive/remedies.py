@@ -43,10 +43,26 @@ REMEDIES: Final[Mapping[RemedyKind, str]] = MappingProxyType(
 )
 """The words for each kind; `{name}` is the remedy's, `{hint}` what the library says."""
 
+OF_COMMANDS: Final[Mapping[RemedyKind, str]] = MappingProxyType(
+    {
+        "session_directory": "use --sessions-dir DIR with a directory you can write",
+        "session_fork": "wait until that has ended, or end it",
+        "session_new": "caliban sessions list --all has those that there are",
+        "session_space": "free some space, or use --sessions-dir DIR; nothing was changed",
+    }
+)
+"""Those that read otherwise in a command beside the runs, which has no flags of a run."""
+
 
 def advice(hint: str | None, remedy: Remedy | None) -> str | None:
     """`hint`, or in its place what a person at the command does about it."""
     return hint if remedy is None else REMEDIES[remedy.kind].format(name=remedy.name, hint=hint)
+
+
+def command_advice(hint: str | None, remedy: Remedy) -> str | None:
+    """The same where a command failed that is no run."""
+    words = OF_COMMANDS.get(remedy.kind)
+    return advice(hint, remedy) if words is None else words
 
 
 def result_advice(result: PromptResult) -> str | None:

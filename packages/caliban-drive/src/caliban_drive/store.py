@@ -36,6 +36,7 @@ from caliban_common.event import (
 from caliban_common.message import Message, ToolResultBlock
 from caliban_common.usage import Usage
 from caliban_drive.notice import Notice
+from caliban_drive.remedies import advice
 
 
 class Store(Protocol):
@@ -234,4 +235,5 @@ class Recorder:
             return None
         self.error = error
         text = f"the session is not saved any more: {error.message}"
-        return Notice(subtype="session_write_failed", message=text, details={"hint": error.hint or ""})
+        hint = advice(error.hint, error.remedy) or ""
+        return Notice(subtype="session_write_failed", message=text, details={"hint": hint})

@@ -15,6 +15,7 @@ from caliban_common.files import read_regular
 from caliban_drive.errors import BadSchema, SchemaMismatch
 
 MAX_SCHEMA_BYTES = 1 << 20
+NOT_FETCHED = "nothing is fetched, and it refers to"
 
 
 class AnswerSchema(Struct, frozen=True, kw_only=True):
@@ -73,16 +74,31 @@ def load_schema(argument: str, *, name: str = "the schema") -> AnswerSchema:
             raise BadSchema(f"{name}: {error.message}", hint=error.hint) from error
     try:
         data = json.loads(text)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise BadSchema(f"{name} is not JSON: {error}") from error
+    except RecursionError as error:
+        raise BadSchema(f"{name} is nested too deeply") from error
     import jsonschema_rs
 
     try:
         jsonschema_rs.validator_for(data, retriever=_fetch_nothing)
     except (ValueError, TypeError) as error:
-        raise BadSchema(f"{name} is not a JSON Schema: {str(error).splitlines()[0]}") from error
+        raise BadSchema(f"{name} is not a JSON Schema: {_why(error)}", hint=_way(error)) from error
     return AnswerSchema(data=data)
 
 
+def _why(error: Exception) -> str:
+    """Without the words of the library around ours, and its advice to programmers."""
+    words = str(error).splitlines()[0]
+    return words[words.index(NOT_FETCHED) :] if NOT_FETCHED in words else words.partition(". ")[0]
+
+
+def _way(error: Exception) -> str | None:
+    words = str(error)
+    if NOT_FETCHED in words:
+        return "put what it refers to under $defs, and refer to it as #/$defs/NAME"
+    return "leave $schema out, or name a draft that is known" if "meta-schema" in words else None
+
+
 def _fetch_nothing(uri: str) -> NoReturn:
-    raise ValueError(f"{uri} is not part of the schema, and nothing is fetched")
+    raise ValueError(f"{NOT_FETCHED} {uri}")

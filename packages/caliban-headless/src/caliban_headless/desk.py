@@ -20,6 +20,7 @@ from caliban_common.text import one_line
 from caliban_drive.lasting import RuleWords, Updates
 from caliban_drive.notice import Notice, Report
 from caliban_headless.answer import HostAnswer, host_answer, rule_words
+from caliban_headless.hostline import stray_words
 from caliban_headless.notices import REQUEST, WITHDRAWN
 
 MAX_KNOWN: Final = 10_000
@@ -99,10 +100,8 @@ class HostDesk:
             shown = one_line(str(id), max_chars=80)
             if isinstance(id, str) and id in self._over:
                 self._say(f"the answer to {shown} came too late, or twice: it changes nothing")
-            elif isinstance(id, str):
-                self._say(f"there is no question {shown}: its answer changes nothing")
             else:
-                self._say("a control_response names no request_id: it changes nothing")
+                self._say(stray_words(id))
             return
         if waiting.answers:
             self._say(f"the answer to {id} came twice: the first one counts")

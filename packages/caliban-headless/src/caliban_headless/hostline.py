@@ -20,6 +20,13 @@ from caliban_headless.notices import REQUEST, WITHDRAWN
 ENDED: Final = "standard input has ended, and nobody else can answer"
 
 
+def stray_words(id: object) -> str:
+    """What is told of an answer to a question that there is not."""
+    if not isinstance(id, str):
+        return "a control_response names no request_id: it changes nothing"
+    return f"there is no question {one_line(id, max_chars=80)}: its answer changes nothing"
+
+
 class HostQuestion:
     """One that waits for its answer."""
 
@@ -95,9 +102,7 @@ class HostLine:
         """A `control_response` frame came that answers nothing."""
         response = frame.get("response")
         id = response.get("request_id") if isinstance(response, Mapping) else None
-        shown = one_line(str(id), max_chars=80)
-        words = f"there is no question {shown}: its answer changes nothing"
-        self._reporter()(Notice(subtype="permission_answer", message=words))
+        self._reporter()(Notice(subtype="permission_answer", message=stray_words(id)))
 
     def close(self) -> None:
         """The input has ended: no answer will come any more."""

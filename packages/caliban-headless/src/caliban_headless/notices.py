@@ -60,7 +60,10 @@ LOCAL_OUTPUT = "local_command_output"
 ANNOUNCED = ("auto_mode",)
 """Warnings that say no more than what goes on: where that is not told, neither are they."""
 
-SPOKEN_TOO = (*UNFRAMED, "session_write_failed")
+UNSAVED = "session_write_failed"
+"""The session is not saved any more: there is nothing to go on with."""
+
+SPOKEN_TOO = (*UNFRAMED, UNSAVED)
 """Warnings that stand on standard error beside frames: whoever watches must not learn too late of these."""
 
 
@@ -114,6 +117,8 @@ class Notices:
 
     def event(self, event: AgentEvent) -> str:
         """The line for `event`, or nothing."""
+        if isinstance(event, Warned) and event.subtype == UNSAVED:
+            self._resume = None
         if self._framed:
             return self._unframed(event)
         match event:
@@ -213,7 +218,8 @@ def _cost(result: PromptResult) -> str:
 def _warning(event: Warned) -> str:
     if event.subtype in (*UNSPOKEN, LOCAL_OUTPUT) or (event.subtype == "status" and not _is_watched()):
         return ""
-    return line(one_line(event.message))
+    hint = event.details.get("hint") if event.subtype == UNSAVED else None
+    return line(one_line(event.message), hint if isinstance(hint, str) else None)
 
 
 def _shortened(event: HistoryReplaced) -> str:

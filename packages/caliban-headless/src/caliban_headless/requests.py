@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
@@ -20,6 +20,9 @@ from caliban_common.text import one_line
 from caliban_headless.errors import BadInput
 from caliban_headless.notices import RESPONSE
 
+CONTROLS: Final = ("interrupt", "stop_task", "compact", "undo_compaction")
+"""What frames of the type `control` ask for, and no request does."""
+
 Serve: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 """Does what a request of one subtype asks for; what is answered. Raises `CalibanError`."""
 
@@ -27,7 +30,8 @@ Serve: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 class HostRequest(Struct, frozen=True, kw_only=True):
     """What the other end asks for: `serve` does it with the members in `body`.
 
-    Without it nobody does; it is answered all the same. What is done `at_once` waits for no prompt.
+    Without it nobody does; it is answered all the same, and at once. What is done `at_once` waits for no
+    prompt.
     """
 
     id: str
@@ -40,7 +44,7 @@ class HostRequest(Struct, frozen=True, kw_only=True):
         """Do what is asked for; the event that becomes the answer's frame."""
         try:
             if self.serve is None:
-                raise BadInput(f"control requests of {self.subtype!r} are not part of this version")
+                raise BadInput(_unserved(self.subtype))
             response: dict[str, Any] = {
                 "subtype": "success",
                 "request_id": self.id,
@@ -49,6 +53,12 @@ class HostRequest(Struct, frozen=True, kw_only=True):
         except CalibanError as error:
             response = {"subtype": "error", "request_id": self.id, "error": one_line(error.message)}
         return Warned(subtype=RESPONSE, message="", details={"response": response})
+
+
+def _unserved(subtype: str) -> str:
+    if subtype in CONTROLS:
+        return f'{subtype} is asked for with a frame of its own: {{"type":"control","subtype":"{subtype}"}}'
+    return f"control requests of {subtype!r} are not part of this version"
 
 
 class Answered(Struct, frozen=True, kw_only=True):
@@ -79,4 +89,6 @@ def read_request(
     name = one_line(subtype, max_chars=60) if isinstance(subtype, str) else ""
     now = at_once.get(name)
     serve = served.get(name) if now is None else now
-    return HostRequest(id=id, subtype=name, body=members, serve=serve, at_once=now is not None)
+    return HostRequest(
+        id=id, subtype=name, body=members, serve=serve, at_once=now is not None or serve is None
+    )

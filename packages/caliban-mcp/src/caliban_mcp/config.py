@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Mapping
 from hashlib import sha256
@@ -83,6 +84,18 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     def takes(self, tool: str) -> bool:
         """Whether a tool that the server calls so is one to be offered."""
         return (self.enabled_tools is None or tool in self.enabled_tools) and tool not in self.disabled_tools
+
+
+def is_address(url: str) -> bool:
+    """Whether a server can be there: http, https, ws or wss with a host, and a port that there is."""
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(url)
+        has_host = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+    return has_host and parts.scheme in ("http", "https", "ws", "wss") and not re.search(r"\s", url)
 
 
 def download_words(config: ServerConfig) -> str | None:

@@ -8,12 +8,11 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from caliban_mcp.cache import cache_key
-from caliban_mcp.config import ServerConfig
+from caliban_mcp.config import ServerConfig, is_address
 from caliban_mcp.errors import ServerMisconfigured
 from caliban_mcp.variables import expanded
 from caliban_mcp_client.target import (
@@ -95,8 +94,7 @@ class Connector(Struct, frozen=True, kw_only=True):
                 host_env=self.environ,
             )
         url = self._fill(config.url, "url")
-        parts = _split(url)
-        if parts is None:
+        if not is_address(url):
             raise ServerMisconfigured("its url is no http or https address")
         headers = self._filled(config.headers, "headers")
         if config.bearer_env is not None:
@@ -199,14 +197,6 @@ class Connector(Struct, frozen=True, kw_only=True):
             return expanded(text, self.value_of)
         except ServerMisconfigured as error:
             raise ServerMisconfigured(f"{what}: {error.message}", hint=error.hint) from error
-
-
-def _split(url: str) -> object | None:
-    try:
-        parts = urlsplit(url)
-        return parts if parts.scheme in ("http", "https", "ws", "wss") and parts.hostname else None
-    except ValueError:
-        return None
 
 
 def _changed_at(command: str, environ: Mapping[str, str]) -> str:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Awaitable, Callable
 
 import anyio
+import anyio.lowlevel
 
 CLOSED = -1
 MAX_CHUNKS_LEFT = 32
@@ -18,6 +19,7 @@ class Pipe:
 
     def __init__(self, number: int) -> None:
         self.number: int = number
+        self._never_empty = False
         if number != CLOSED:
             os.set_blocking(number, False)
 
@@ -26,11 +28,18 @@ class Pipe:
         return self.number != CLOSED
 
     async def read(self) -> bytes:
-        """The next bytes; empty once nobody can write to it any more, or it is closed."""
+        """The next bytes; empty once nobody can write to it any more, or it is closed.
+
+        Whoever writes faster than is read here holds nobody else up: everything else has its turn in between.
+        """
+        if self._never_empty:
+            await anyio.lowlevel.checkpoint()
+        self._never_empty = True
         while True:
             try:
                 return os.read(self.number, _CHUNK_BYTES)
             except BlockingIOError:
+                self._never_empty = False
                 await self._ready(anyio.wait_readable)
             except OSError:
                 return b""

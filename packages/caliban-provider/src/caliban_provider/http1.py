@@ -47,21 +47,25 @@ def split_head(data: bytes) -> tuple[ResponseHead, bytes] | None:
         return _head(data[: head_end.start()]), data[head_end.end() :]
     # Another protocol's greeting may never contain the blank line that is waited for.
     if not data.startswith(b"HTTP/1."[: len(data)]):
-        raise ValueError(f"it begins with {data[:40]!r}")
+        raise ValueError(f"it begins with {_shown(data[:40])}")
     if len(data) > MAX_HEAD_BYTES:
         raise ValueError("its head does not end")
     return None
 
 
+def _shown(line: bytes) -> str:
+    return repr(line.decode("latin-1"))
+
+
 def _head(data: bytes) -> ResponseHead:
     first, *lines = data.replace(b"\r\n", b"\n").split(b"\n")
     if (status := _STATUS.fullmatch(first)) is None:
-        raise ValueError(f"its first line is {first[:80]!r}")
+        raise ValueError(f"its first line is {_shown(first[:80])}")
     headers: dict[str, str] = {}
     for line in lines:
         name, colon, value = line.partition(b":")
         if not colon or _NAME.fullmatch(name) is None:
-            raise ValueError(f"a header line is {line[:80]!r}")
+            raise ValueError(f"a header line is {_shown(line[:80])}")
         key, text = name.decode("ascii").lower(), value.strip(b" \t").decode("latin-1")
         headers[key] = f"{headers[key]}, {text}" if key in headers else text
     connection = headers.get("connection", "").lower()

@@ -87,7 +87,10 @@ class Parser(argparse.ArgumentParser):
             if " " in self.prog:  # a command takes no prompt
                 return ""
             dashed = "a prompt that begins with a dash stands after --; "
-            return dashed if word.startswith("-") else "a prompt of several words stands in quotes; "
+            if word.startswith("-"):
+                return dashed
+            # Behind COMMAND VERB nobody means a prompt.
+            return "" if self.prog.count(" ") > 1 else "a prompt of several words stands in quotes; "
         from caliban_common.near import did_you_mean
 
         negates = word.startswith("--no-")

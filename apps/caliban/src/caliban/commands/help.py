@@ -10,6 +10,7 @@ from caliban.cli.lookalike import lookalike
 from caliban.errors import UsageError
 from caliban.stdio import print_text
 from caliban.version import version_line
+from caliban_common.text import one_line
 
 
 def help_command(invocation: Invocation) -> int:
@@ -20,7 +21,13 @@ def help_command(invocation: Invocation) -> int:
     name = words[0]
     called = find_command(words)
     if called is not None:
-        return print_text(command_parser(called[0]).format_help())
+        command, further = called
+        if further:
+            raise UsageError(
+                f"caliban {command.name} has no {one_line(further[0], max_chars=80)!r}",
+                hint=f"caliban help {command.name} shows what it has",
+            )
+        return print_text(command_parser(command).format_help())
     near = lookalike(name)
     if near is not None and near in LATER_COMMANDS:
         raise UsageError(f"there is no command {name!r} in this version", hint=LATER_COMMANDS[near])

@@ -81,8 +81,10 @@ class HostedServers:
         """A message of a server of the host, which nobody asked for. Raises `CommandRefused`."""
         name, message = body.get("server_name"), body.get("message")
         server = self._servers.get(name) if isinstance(name, str) else None
+        if not isinstance(name, str):
+            raise CommandRefused("mcp_message says no server_name")
         if server is None:
-            shown = one_line(str(name), max_chars=80)
+            shown = one_line(name, max_chars=80)
             raise CommandRefused(f"{shown!r} is no MCP server that lives in the host")
         if not isinstance(message, Mapping) or "id" in message or not isinstance(message.get("method"), str):
             raise CommandRefused("message is no notification: servers of the host ask nothing")

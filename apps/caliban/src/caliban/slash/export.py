@@ -43,7 +43,8 @@ async def export(app: App, context: SlashContext, arguments: str) -> CommandAnsw
     if form not in EXPORT_FORMATS:
         near = did_you_mean(form, EXPORT_FORMATS)
         raise BadArguments(
-            f"unknown format {one_line(form, max_chars=40)!r}", hint=f"{near} md, json or html"
+            f"unknown format {one_line(form, max_chars=40)!r}",
+            hint=f"{near} it takes md, json or html".strip(),
         )
     if not has_said(context.session):
         raise CommandError("nothing was said yet", hint="caliban sessions export NAME writes another session")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -13,6 +13,9 @@ from caliban_settings.errors import NoSuchSetting
 from caliban_settings.key import Key
 from caliban_settings.leaves import LeafPath, Node, dotted, schema_tree
 from caliban_settings.schema import SCHEMA
+
+ANY_NAME: Final = "NAME"
+"""Stands among the names below a table for those that are free."""
 
 
 class KeyAddress(Struct, frozen=True, kw_only=True):
@@ -61,7 +64,7 @@ def address_of(given: Sequence[str]) -> KeyAddress:
             return KeyAddress(
                 path=(*path, *given[place + 1 :]), key=node.key, spellings=(rest[-1],), inner=True
             )
-    below = (*node.children, *(("NAME",) if node.star is not None else ()))
+    below = (*node.children, *((ANY_NAME,) if node.star is not None else ()))
     return KeyAddress(path=tuple(path), key=node.key, spellings=spellings, below=below)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from caliban_common.text import one_line
 from caliban_settings.check import problem
-from caliban_settings.edit.address import KeyAddress
+from caliban_settings.edit.address import ANY_NAME, KeyAddress
 from caliban_settings.errors import SettingsError, SettingsNotWritten
 from caliban_settings.key import Form, Scope
 from caliban_settings.leaves import LeafPath, dotted, read_leaves, schema_tree
@@ -33,9 +33,7 @@ def read_value(text: str, address: KeyAddress) -> Any:
     Raises `SettingsNotWritten`, which says what the setting takes.
     """
     if address.key is None:
-        raise SettingsNotWritten(
-            f"`{address.name}` is a table of settings", hint=f"name one of {', '.join(address.below)}"
-        )
+        raise SettingsNotWritten(f"`{address.name}` is a table of settings", hint=_ways_below(address))
     form: Form = {} if address.inner else address.key.form
     readings = (*_readings(text), text)
     for value in readings:
@@ -116,6 +114,14 @@ def check_text(text: str, scope: Scope, path: Path) -> tuple[str, ...]:
     return tuple(read_leaves(source, schema_tree(SCHEMA))[1])
 
 
+def _ways_below(address: KeyAddress) -> str:
+    """Which settings a table has. The names of some are for a person to choose."""
+    said = ", ".join(name for name in address.below if name != ANY_NAME)
+    chosen = f"{address.name}.{ANY_NAME} with a name of its own in place of {ANY_NAME}"
+    ways = (f"one of {said}" if said else "", chosen if ANY_NAME in address.below else "")
+    return f"name {' or '.join(filter(None, ways))}"
+
+
 def _readings(text: str) -> tuple[Any, ...]:
     import tomllib
 
@@ -169,7 +175,9 @@ def _changed(text: str, change: Any, wanted: dict[str, Any]) -> str:
         change(document)
         changed = mark + _with_line_ends(tomlkit.dumps(document), body)
         is_right = _written(_data(changed)) == _written(wanted)
-    except (TOMLKitError, SettingsError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except SettingsError as error:
+        raise SettingsNotWritten(f"it could not be read again: {error.message}", hint=error.hint) from error
+    except (TOMLKitError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise SettingsNotWritten("the form of this file does not take the change", hint=_BY_HAND) from error
     if not is_right:
         raise SettingsNotWritten("the change would reach other settings of the file", hint=_BY_HAND)

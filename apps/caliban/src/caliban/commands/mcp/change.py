@@ -14,7 +14,7 @@ from caliban.errors import CommandRefused, MissingError, UsageError
 from caliban.stdio import complain
 from caliban_common.paths import config_dir, managed_settings_dir
 from caliban_common.text import one_line
-from caliban_mcp.config import fetched_package
+from caliban_mcp.config import fetched_package, is_address
 from caliban_mcp.names import name_problem
 from caliban_settings import Scope
 from caliban_settings.edit.serverstore import ServerStore, server_store
@@ -116,6 +116,12 @@ def check_server(name: str, table: Mapping[str, Any]) -> None:
         raise UsageError(f"{shown!r} is no name for a server: {problem}")
     if not ("command" in table or "url" in table):
         raise UsageError(f"the server {shown!r} has neither a command nor a url")
+    url = table.get("url")
+    if isinstance(url, str) and "$" not in url and not is_address(url):
+        raise UsageError(
+            f"the url of the server {shown!r} is no http or https address: {one_line(url, max_chars=80)}",
+            hint="write it as https://HOST/PATH; ${VARIABLE} may stand in it",
+        )
     data = {"mcp_servers": {name: dict(table)}}
     source = Source(scope="cli", path=None, name="the server", data=data, text="", toml=False)
     read_leaves(source, schema_tree(SCHEMA))

@@ -38,8 +38,8 @@ def export_session(invocation: Invocation) -> int:
     target = None if values["output"] is None else expand_user(values["output"])
     form = values["format"] or form_of(target)
     if form not in EXPORT_FORMATS:
-        meant = did_you_mean(form, EXPORT_FORMATS)
-        complain(f"caliban: unknown format {one_line(form, max_chars=40)!r}; {meant} md, json or html\n")
+        hint = f"{did_you_mean(form, EXPORT_FORMATS)} it takes md, json or html".strip()
+        complain(f"caliban: unknown format {one_line(form, max_chars=40)!r}\nhint: {hint}\n")
         return BAD_FORMAT
     store, name = session_store(options.session), values["name"]
     require_session(store, name)
