@@ -89,8 +89,7 @@ class Parser(argparse.ArgumentParser):
             dashed = "a prompt that begins with a dash stands after --; "
             if word.startswith("-"):
                 return dashed
-            # Behind COMMAND VERB nobody means a prompt.
-            return "" if self.prog.count(" ") > 1 else "a prompt of several words stands in quotes; "
+            return "a prompt of several words stands in quotes; "
         from caliban_common.near import did_you_mean
 
         negates = word.startswith("--no-")
