@@ -247,13 +247,18 @@ class Screen:
                 self.type(KEYS.get(name, name))
 
     def wait(self, is_so: Callable[[], object] | str) -> str:
-        """Wait until it is so, or until a text stands on the screen; the screen then."""
+        """Wait until it is so, or a text stands on the screen, wherever its lines end; the screen then."""
         end_s = time.monotonic() + SCREEN_S
-        while not (is_so in self.text if isinstance(is_so, str) else is_so()):
+        while not (self._shows(is_so) if isinstance(is_so, str) else is_so()):
             assert self.process.poll() is None, f"the command has ended; its screen:\n{self.text}"
             assert time.monotonic() < end_s, f"{is_so!r} does not come; the screen:\n{self.text}"
             time.sleep(LOOK_S)
         return self.text
+
+    def _shows(self, words: str) -> bool:
+        """Whether they stand there as they are, or broken where a path before them was long."""
+        text = self.text
+        return words in text or words in " ".join(text.split())
 
     def resize(self, columns: int, rows: int) -> None:
         """Make the terminal another size."""

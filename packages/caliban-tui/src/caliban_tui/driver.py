@@ -100,7 +100,7 @@ class TerminalDriver:
                 "background": partial(self._open_view, "tasks"),
                 "todos": self.window.open_todos,
                 "help": partial(self._open_view, "help"),
-                "detail": lambda: self._appearance.next_detail(),  # noqa: PLW0108 - it is made later
+                "detail": lambda: self.appearance.next_detail(),  # noqa: PLW0108 - it is made later
             },
             DraftScreen(
                 draw=self.stage.paint,
@@ -112,7 +112,7 @@ class TerminalDriver:
             EditorOptions(read_fd=tty.read_fd),
         )
         self._editor = self._drafting.editor
-        self._appearance = Appearance(
+        self.appearance: Appearance = Appearance(
             self.stage, self._editor, env or {}, say=self.say, complain=self.complain
         )
 
@@ -125,7 +125,7 @@ class TerminalDriver:
         """Show the screen and read keys until `leave`. Raises `TerminalGone`."""
         self.stage.open()
         self._editor.begin_with(self.stage.tty.typed)
-        self._appearance.begin()
+        self.appearance.begin()
         try:
             async with anyio.create_task_group() as tasks:
                 self._tasks = tasks
@@ -256,14 +256,14 @@ class TerminalDriver:
         """See `TalkScreen`."""
         match effect:
             case ShowTerminal():
-                text = ShownText(markdown=self._appearance.setup())
+                text = ShownText(markdown=self.appearance.setup())
                 self.show(AnswerBlock(line="/terminal-setup", parts=(text,)))
             case OpenView():
                 self.window.open(effect, parts)
             case ClearTranscript():
                 self.stage.clear()
             case UseScreen():
-                self._appearance.change(effect)
+                self.appearance.change(effect)
             case _:
                 self.say(await do_outside(effect, self._outside()))
 
@@ -297,12 +297,12 @@ class TerminalDriver:
 
     def _call(self, words: str) -> None:
         if not self._has_focus:
-            self.stage.send(call(words, self._appearance.options.notify))
+            self.stage.send(call(words, self.appearance.options.notify))
 
     def _ui(self) -> UiState:
         host = None if self._talk is None else self._talk.host
-        if host is not None and host.options is not self._appearance.options:
-            self._appearance.use(host.options)
+        if host is not None and host.options is not self.appearance.options:
+            self.appearance.use(host.options)
         return UiState(
             draft=self._editor.draft(),
             menu=self._editor.menu(),
@@ -310,7 +310,7 @@ class TerminalDriver:
             question=self.desk.open,
             status=host.status() if host is not None else self.status,
             hint=self._hint,
-            look=self._appearance.look,
+            look=self.appearance.look,
             overlay=self.window.shown(),
             tick=0 if self.stage.is_still else int((time.monotonic() - self._began_s) / 0.25),
         )
@@ -342,7 +342,7 @@ class TerminalDriver:
         if data in (b"\x1b[I", b"\x1b[O"):
             self._has_focus = data == b"\x1b[I"
         else:
-            self._appearance.answered(data)
+            self.appearance.answered(data)
 
     def _submit(self, *, steers: bool = True) -> None:
         if steers or self._editor.text.strip():
@@ -383,7 +383,7 @@ class TerminalDriver:
             self.window.open(OpenView(view=view))
 
     def _page(self, pages: int) -> None:
-        if not self._appearance.scroll(pages):
+        if not self.appearance.scroll(pages):
             self._open_view("transcript")
 
     def _take_back(self) -> None:
@@ -392,7 +392,7 @@ class TerminalDriver:
     def _send(self, text: str, *, steers: bool, shown: str = "") -> None:
         if self._waits is not None:
             self._waits.set()
-        self._appearance.follow()
+        self.appearance.follow()
         if self._talk is not None:
             self._talk.send(text, steers=steers, shown=shown)
         elif text.strip():

@@ -47,6 +47,7 @@ MODULES = (
     "caliban_tools_builtin.fs.read",
     "caliban_tools_builtin.search.glob",
     "caliban_tools_builtin.search.grep",
+    "caliban_tools_builtin.search.scan",
     "caliban_checkpoint.store",
     "caliban_checkpoint.recorder",
     "caliban.compose.recorder",

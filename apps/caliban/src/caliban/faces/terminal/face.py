@@ -170,13 +170,15 @@ class TerminalFace:
             session = app.session(approver=driver.desk)
             gc.freeze()  # what is there now stays to the end
             gc.enable()
-            if self._before is None:
-                self._greet(app, session)
+            is_first = self._before is None
             self._code, self._before = 0, _switched(options, SwitchSession(name=session.id))
             switch = None
             try:
                 async with anyio.create_task_group() as beside:
                     screen_host = AppHost(app, session, beside, driver.stage.changed)
+                    driver.appearance.use(screen_host.options)  # before the first word is shown
+                    if is_first:
+                        self._greet(app, session)
                     if app.servers is not None:
                         app.servers.fleet.watch(driver.window.renew)
                     switch = await driver.converse(screen_host, beside)
