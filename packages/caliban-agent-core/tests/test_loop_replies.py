@@ -269,6 +269,16 @@ async def test_a23_thinking_past_its_cap_ends_the_run_and_zero_is_off() -> None:
     assert outcome.stop.kind == "end_of_turn"
 
 
+@pytest.mark.parametrize("where", ["text", "arguments"])
+async def test_a_reply_that_does_not_end_is_given_up(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("caliban_agent_core.reply.MAX_REPLY_CHARS", 50)
+    script = [reply("t" * 60) if where == "text" else reply(tool_call("a", {"path": "t" * 60}))]
+    provider = ScriptedProvider(script)
+    _, outcome = await play(Agent(provider, "m", tools=[Stub("a")]))
+    assert outcome.stop.kind == "provider_error" and "the reply does not end" in outcome.stop.message
+    assert len(provider.requests) == 1 and len(outcome.messages[-1].text) <= 50
+
+
 async def test_max_turns_of_zero_asks_nobody() -> None:
     provider = ScriptedProvider([])
     _, outcome = await play(Agent(provider, "m", options=AgentOptions(max_turns=0)))

@@ -118,7 +118,11 @@ class Loop(Struct, kw_only=True):
             outcome = await self._play(number)
         except ThinkingOverflow:
             cap = self.options.thinking_cap_chars
-            return Stop(kind="thinking_budget", message=f"the model thought for more than {cap:,} characters")
+            return Stop(
+                kind="thinking_budget",
+                message=f"the model thought for more than {cap:,} characters",
+                hint="ask for less at once, or for less effort",
+            )
         except ProviderError as error:
             return self.hooks.stop or stop_for(error)
         self.state.turns += 1

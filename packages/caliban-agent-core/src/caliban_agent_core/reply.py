@@ -45,6 +45,10 @@ from caliban_provider.stream import (
     ThinkingDelta,
 )
 
+MAX_REPLY_CHARS = 16_000_000
+"""What a reply may have in text and arguments of calls: thirty times what the longest of any model has. A
+server that does not stop would fill the memory."""
+
 MAX_MALFORMED = 2
 """How often in one turn a reply with an unreadable tool call is asked for again (case b073)."""
 
@@ -158,9 +162,16 @@ class ModelCaller:
         ended: float | None = None
         first_token_ms: float | None = None
         thinking_left = self._thinking_cap_chars or None
+        left = MAX_REPLY_CHARS
         try:
             async with self._provider.stream(request) as events:
                 async for event in events:
+                    left -= _size(event)
+                    if left < 0:
+                        raise BadResponse(
+                            f"the reply does not end: more than {MAX_REPLY_CHARS:,} characters have come",
+                            hint="try another model, or look at the server",
+                        )
                     assembler.add(event)
                     if first_token_ms is None and not isinstance(event, MessageStart):
                         first_token_ms = (clock() - started) * 1000
@@ -263,3 +274,11 @@ def _fault(name: str, error: BaseException) -> ProviderError:
     return BadResponse(
         f"the provider {name!r} failed: {reason}", hint="this is a fault of the provider itself"
     )
+
+
+def _size(event: StreamEvent) -> int:
+    """How many characters of what is kept of a reply an event brings; thinking has a bound of its own."""
+    kind = type(event)
+    if kind is TextDelta:
+        return len(event.text)  # type: ignore[union-attr]
+    return len(event.partial_json) if kind is InputDelta else 0  # type: ignore[union-attr]
