@@ -27,7 +27,6 @@ def asked(cli) -> str:
         (["--", "-dash"], "-dash"),
         (["-p", "--prompt", "hi"], "hi"),
         (["hi", "-p"], "hi"),
-        (["-p", "first", "-p", "second"], "second"),
     ],
 )
 def test_a_prompt_is_found_wherever_it_stands(cli, flags, prompt):

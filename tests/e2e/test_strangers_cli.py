@@ -222,3 +222,21 @@ def test_an_unknown_format_has_a_hint_that_names_the_known_ones(cli):
     done = cli.run("sessions", "export", "s", "--format", "x")
     assert done.code == 2
     assert done.err == "caliban: unknown format 'x'\nhint: it takes md, json or html\n"
+
+
+@pytest.mark.parametrize(
+    "flags", [("-p", "a", "-p", "b"), ("--prompt", "a", "--prompt=b"), ("-p", "a", "--print=b")]
+)
+def test_of_two_prompts_none_is_lost_without_a_word(cli, flags):
+    done = cli.run(*flags)
+    assert done.code == 64 and "is there twice, and one prompt is asked at a time" in done.err
+    assert cli.bodies() == []
+
+
+def test_a_log_that_cannot_be_read_is_not_said_to_be_empty(cli):
+    state = cli.home / ".local" / "state" / "caliban"
+    state.parent.mkdir(parents=True)
+    state.write_text("no directory")
+    done = cli.run("perms", "audit")
+    assert (done.code, done.out) == (1, "")
+    assert "unreadable after line 0: not a directory" in done.err and "Errno" not in done.err

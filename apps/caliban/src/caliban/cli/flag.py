@@ -14,6 +14,9 @@ MAX_DIGITS: Final = 18
 EITHER: Final = "either"
 """The action of a flag that has a `--no-` form."""
 
+ONCE: Final = "once"
+"""The action of a flag whose second value is an error: the first would be lost without a word."""
+
 
 class WrongValue(ValueError):
     """A value that its flag does not take; in words that follow the flag's name."""
@@ -70,7 +73,7 @@ class Flag:
     @property
     def takes_value(self) -> bool:
         """Whether a value follows it."""
-        return self.how.get("action") in (None, "append")
+        return self.how.get("action") in (None, "append", ONCE)
 
     @property
     def is_switch(self) -> bool:

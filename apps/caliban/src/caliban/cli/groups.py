@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from caliban.cli.flag import EITHER, Flag, Group, flag, positive, switch, temperature, whole, words
+from caliban.cli.flag import EITHER, ONCE, Flag, Group, flag, positive, switch, temperature, whole, words
 from caliban.cli.formats import INPUT_FORMATS, OUTPUT_FORMATS, names_of
 
 MODES = ("default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions")
@@ -30,7 +30,7 @@ GROUPS: Final = (
         "prompt",
         (
             flag("prompt", nargs="?", metavar="PROMPT", help="what to ask; - reads standard input"),
-            flag("--prompt", dest="prompt_flag", metavar="TEXT", help="the same as PROMPT"),
+            flag("--prompt", dest="prompt_flag", action=ONCE, metavar="TEXT", help="the same as PROMPT"),
             flag(
                 "--image",
                 dest="images",
@@ -70,6 +70,7 @@ GROUPS: Final = (
                 "-p",
                 "--print",
                 dest="print_prompt",
+                action=ONCE,
                 nargs="?",
                 const=True,
                 metavar="PROMPT",

@@ -11,7 +11,7 @@ from typing import Any, Final, NoReturn
 
 from caliban.cli.commands import COMMANDS
 from caliban.cli.environment import variables
-from caliban.cli.flag import EITHER, Flag, Group, WrongValue
+from caliban.cli.flag import EITHER, ONCE, Flag, Group, WrongValue
 from caliban.cli.groups import GROUPS
 from caliban.cli.subcommand import Subcommand
 
@@ -54,12 +54,24 @@ INVALID_CHOICE: Final = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)
 COLUMNS: Final = 80
 
 
+class _StoreOnce(argparse.Action):
+    """Stores a value, where there is none yet."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: Any = None
+    ) -> None:
+        if isinstance(values, str) and isinstance(getattr(namespace, self.dest, None), str):
+            raise argparse.ArgumentError(self, "is there twice, and one prompt is asked at a time")
+        setattr(namespace, self.dest, values)
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are ours to print."""
 
     def __init__(self, **how: Any) -> None:
         super().__init__(**how)
         self.register("action", EITHER, argparse.BooleanOptionalAction)
+        self.register("action", ONCE, _StoreOnce)
 
     def error(self, message: str) -> NoReturn:
         """Raise `UsageError`. What follows a flag that does not exist is not repeated: it may be a key."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from caliban.cli.flag import EITHER, Flag, Group, WrongValue
+from caliban.cli.flag import EITHER, ONCE, Flag, Group, WrongValue
 
 ABOUT: Final = frozenset(("-h", "--help", "-V", "--version"))
-ACTIONS: Final = (None, "append", "store_true", EITHER)
+ACTIONS: Final = (None, "append", "store_true", EITHER, ONCE)
 
 
 def plain_values(arguments: Sequence[str], groups: Sequence[Group]) -> Mapping[str, Any] | None:
@@ -69,6 +69,8 @@ def _default(row: Flag) -> Any:
 def _take(row: Flag, text: str, values: dict[str, Any]) -> bool:
     """Store the value of `text`; false where the row does not take it."""
     how = row.how
+    if how.get("action") == ONCE and isinstance(values[row.field], str):
+        return False
     try:
         value = how["type"](text) if "type" in how else text
     except WrongValue:  # argparse asks again, and says what is wrong

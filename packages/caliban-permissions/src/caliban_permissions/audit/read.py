@@ -58,7 +58,8 @@ def read_audit(directory: Path, query: AuditQuery) -> Iterator[AuditRecord | Aud
         except FileNotFoundError:
             continue
         except (OSError, EOFError, zlib.error, NotRegularFile) as error:
-            yield AuditGarbage(path=path, line=0, reason=f"unreadable after line {number}: {error}")
+            why = (getattr(error, "strerror", None) or str(error)).lower()
+            yield AuditGarbage(path=path, line=0, reason=f"unreadable after line {number}: {why}")
 
 
 def _lines(path: Path) -> Iterator[bytes]:

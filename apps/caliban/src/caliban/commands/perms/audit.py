@@ -19,7 +19,10 @@ MAX_NAMED: Final = 5
 
 
 def audit(invocation: Invocation) -> int:
-    """Print what is asked for, oldest first; what is no record is counted and named on standard error."""
+    """Print what is asked for, oldest first; what is no record is counted and named on standard error.
+
+    Where a file could not be read to its end the exit code is 1: that there is nothing more is not known.
+    """
     values = invocation.values
     since = None if values["since"] is None else moment_of("--since", values["since"])
     query = AuditQuery(since=since, tool=values["tool"], action=values["action"])
@@ -33,10 +36,11 @@ def audit(invocation: Invocation) -> int:
         code = print_text(shown(record))
         if code:
             return code
-    if not count and not values["json"]:
+    lost = any(not item.line for item in garbage)
+    if not count and not values["json"] and not lost:
         code = write_out(b"(empty)\n")
     _complain(garbage)
-    return code
+    return code or int(lost)
 
 
 def _records(query: AuditQuery, garbage: list[AuditGarbage]) -> Iterator[AuditRecord]:
