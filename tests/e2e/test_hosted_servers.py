@@ -54,7 +54,7 @@ def test_the_tools_of_a_host_are_there_with_the_first_prompt_and_are_called_in_i
         ({"server_name": "gone", "message": news}, "'gone' is no MCP server that lives in the host"),
         ({"server_name": "calc", "message": {**news, "id": 1}}, "is no notification"),
         ({"server_name": "calc", "message": [1]}, "is no notification"),
-        ({}, "is no MCP server"),
+        ({}, "says no server_name"),
     ):
         assert words in host.refused("mcp_message", **members)
     code, err = host.end()
