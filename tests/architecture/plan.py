@@ -149,6 +149,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.compose.keyprogram": "what looks like a key is looked for in the words of a program that failed",
     "caliban.compose.boxing": "a sandbox is built where somebody wants one",
     "caliban.compose.spending": "providers are looked up where settings describe one of a session",
+    "caliban_settings.source": "access lists are read on Windows alone",
     "caliban.compose.costs": "prices are loaded once the first reply has come",
     "caliban.cli.lookalike": "a word that is no command is compared with them only then",
     "caliban.commands.rewind.back": "a summary needs a model, and going back does not",

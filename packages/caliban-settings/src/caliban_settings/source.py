@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -181,27 +181,34 @@ def _table(data: dict[str, Any], name: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def refuse_foreign_policy(path: Path) -> None:
+def refuse_foreign_policy(path: Path, who_may_write: Callable[[Path], str | None] | None = None) -> None:
     """Refuse administrator's settings that anybody else could have written (security.md TM8).
 
-    On Windows the access lists are not looked at.
+    `who_may_write` gives the reason for a path that is there; without it the system's own way is taken.
     """
-    if os.name != "posix":
-        return
     try:
         status = path.lstat()
     except OSError:
         return
+    if who_may_write is not None:
+        reason = who_may_write(path)
+    elif os.name == "posix":
+        reason = _foreign_mode(status)
+    else:
+        from caliban_settings.acl import planted_reason
+
+        reason = planted_reason(path)
+    if reason is not None:
+        raise SettingsError(
+            f"{path} {reason}: managed settings are not used and nothing starts without them",
+            hint="its owner must be root, or the system's administrators, and nobody else may write it",
+        )
+
+
+def _foreign_mode(status: os.stat_result) -> str | None:
     others = stat.S_IWGRP | stat.S_IWOTH if status.st_uid == 0 else stat.S_IWOTH
     if stat.S_ISLNK(status.st_mode):
-        reason = "is a link"
-    elif status.st_uid not in (0, os.geteuid()):
-        reason = f"belongs to another user ({status.st_uid})"
-    elif status.st_mode & others:
-        reason = "can be written by others"
-    else:
-        return
-    raise SettingsError(
-        f"{path} {reason}: managed settings are not used and nothing starts without them",
-        hint="its owner must be root and nobody else may write it",
-    )
+        return "is a link"
+    if status.st_uid not in (0, os.geteuid()):
+        return f"belongs to another user ({status.st_uid})"
+    return "can be written by others" if status.st_mode & others else None
