@@ -349,3 +349,12 @@ class TestTheNumberOfACommit:
 def test_a_deny_holds_behind_a_here_document_that_has_no_end(project: Any, line: str) -> None:
     """Bash prints a substitution and reads it again, and then runs what looked like the document."""
     asked(project, NO_RM[:1] + BASH, [line])
+
+
+@pytest.mark.parametrize(
+    "option", ["--smtp-server", "--sendmail-cmd", "--to-cmd", "--cc-cmd", "--header-cmd"]
+)
+def test_a_deny_holds_for_the_programs_that_send_mail(project: Any, option: str) -> None:
+    rules = [("deny", "Bash:./p.sh*"), *BASH]
+    asked(project, rules, [f"git send-email {option}=./p.sh x", f"git send-email {option} ./p.sh x"])
+    free(project, BASH, ["git format-patch --to=a --cc=b -1 --stdout"])

@@ -64,6 +64,8 @@ _LONG: Mapping[str, str] = {
     "index-output": WRITES,
     "contents": READS,
 }
+_SENDING: Mapping[str, str] = dict.fromkeys("smtp-server sendmail-cmd to-cmd cc-cmd header-cmd".split(), RUNS)
+"""Options of `send-email` that name programs."""
 _LONG_SAFE = frozenset({"exec-path", "no-ext-diff", "re", "ref", "reflog", "refs"})
 _SHORT: Mapping[str, Mapping[str, str]] = {
     "archive": {"o": WRITES},
@@ -193,8 +195,9 @@ def _long(index: int, word: str, sub: str) -> list[Evidence]:
     name = word[2:].partition("=")[0]
     if not name or name in _LONG_SAFE:
         return []
+    table = {**_LONG, **_SENDING} if sub == "send-email" else _LONG
     return [
-        Evidence(index, len(name) + 2, why, word) for full, why in _LONG.items() if full.startswith(name)
+        Evidence(index, len(name) + 2, why, word) for full, why in table.items() if full.startswith(name)
     ][:1]
 
 
