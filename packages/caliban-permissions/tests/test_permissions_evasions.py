@@ -358,3 +358,36 @@ def test_a_deny_holds_for_the_programs_that_send_mail(project: Any, option: str)
     rules = [("deny", "Bash:./p.sh*"), *BASH]
     asked(project, rules, [f"git send-email {option}=./p.sh x", f"git send-email {option} ./p.sh x"])
     free(project, BASH, ["git format-patch --to=a --cc=b -1 --stdout"])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git difftool -x./p.sh",
+        "git difftool -x ./p.sh",
+        "git filter-branch --tree-filter=./p.sh",
+        "git mergetool --tool=./p.sh",
+        "git web--browse --browser=./p.sh x",
+        "git instaweb --httpd=./p.sh",
+        "git daemon --access-hook=./p.sh",
+        "git svn --authors-prog=./p.sh fetch",
+        "gcc --wrapper=./p.sh -B. a.c",
+        "gcc -B./p.sh a.c",
+        "ncat --sh-exec=./p.sh h 1",
+        "valgrind --db-command=./p.sh x",
+        "ansible-playbook --vault-password-file=./p.sh x",
+        "mosh --ssh=./p.sh h",
+        "java -XX:OnError=./p.sh X",
+        "java '-XX:OnOutOfMemoryError=./p.sh %p' X",
+        "CVS_RSH=./p.sh cvs x",
+        "split --filter=./p.sh a",
+        "tar --rsh-command=./p.sh -cf a b",
+    ],
+)
+def test_a_deny_holds_for_what_stands_in_one_word_with_an_option(project: Any, line: str) -> None:
+    asked(project, [("deny", "Bash:./p.sh*"), *BASH], [line])
+
+
+def test_a_deny_is_not_seen_in_options_of_what_runs_nothing(project: Any) -> None:
+    rules = [("deny", "Bash:rm *"), ("deny", "Bash:./p.sh*"), *BASH]
+    free(project, rules, ["git log --grep=rm", "grep --file=./p.sh a.txt", "ls --color=auto", "git log -Srm"])

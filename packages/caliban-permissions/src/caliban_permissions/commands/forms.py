@@ -159,8 +159,11 @@ class _Explorer:
             self.unknown = True
             return
         words = unbundled(words)
-        for item in side_effects(words)[:_MAX_INNER]:
-            if item.why in _HARMLESS or item.word == 0:
+        items = [item for item in side_effects(words)[:_MAX_INNER] if item.why not in _HARMLESS]
+        if items:
+            self._joined(words)
+        for item in items:
+            if item.word == 0:
                 continue
             scripted = program(words[0]) in _SCRIPTED or "ext::" in words[item.word]
             self.unknown = self.unknown or scripted
@@ -176,6 +179,18 @@ class _Explorer:
                     for text in dict.fromkeys((f"{tail} {rest}".strip(), quoted)):
                         self.texts.setdefault(text)
                         self.texts.setdefault(posixpath.basename(start.group()) + text[len(start.group()) :])
+
+    def _joined(self, words: tuple[str, ...]) -> None:
+        """What stands in one word with an option of a program that may run it: `--browser=./p`, `-x./p`."""
+        for word in words[1 : _MAX_INNER + 1]:
+            if not word.startswith("-"):
+                continue
+            value = word.partition("=")[2] if word.startswith("--") else word[2:].removeprefix("=")
+            for text in dict.fromkeys((value, value.rpartition("=")[2])):
+                if text:
+                    self.texts.setdefault(text)
+                    head, blank, tail = text.partition(" ")
+                    self.texts.setdefault(posixpath.basename(head) + blank + tail)
 
     def _line(self, line: ParsedLine, depth: int) -> None:
         for simple in line.simple_commands[:_MAX_FORMS]:

