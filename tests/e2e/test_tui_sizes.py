@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import sys
 from pathlib import Path
 
 import pytest
 from command_kit import Cli, needs_procfs
-from hang_guard import wait_until
+from count_kit import CallCounter
 from screen_kit import Screen, on_screen
 
 from caliban_provider_anthropic.testing import wire
@@ -25,25 +23,6 @@ READ_BYTES = 8_192
 
 OTHER_BYTES = 60_000_000
 """The program itself, the index that is written, and whatever else is read meanwhile."""
-
-COUNTER = """\
-import os, signal, sys
-
-calls = 0
-
-def count(frame, event, argument):
-    global calls
-    calls += event == "call"
-
-def end(number, frame):
-    sys.setprofile(None)
-    with open(os.environ["CALLS"] + ".new", "w") as file:
-        file.write(str(calls))
-    os.rename(os.environ["CALLS"] + ".new", os.environ["CALLS"])
-
-signal.signal(signal.SIGUSR1, lambda number, frame: sys.setprofile(count))
-signal.signal(signal.SIGUSR2, end)
-"""
 
 
 def read_bytes(pid: int) -> int:
@@ -91,29 +70,23 @@ def markdown(parts: int) -> str:
     return f"{words}| a | b |\n|---|---|\n{rows}\n```python\n{code}```\n\nThat was it."
 
 
-def calls_of(cli: Cli, folder: Path, name: str, reply: str) -> int:
+def calls_of(cli: Cli, counter: CallCounter, name: str, reply: str) -> int:
     """How many functions are called while `reply` is streamed, and the command knows it whole then."""
-    calls = folder / "calls"
-    calls.unlink(missing_ok=True)
     cli.script(wire.exchange(wire.text(reply, piece_chars=10)))
-    with on_screen(cli, "--session", name, env={"PYTHONPATH": str(folder), "CALLS": str(calls)}) as screen:
+    with on_screen(cli, "--session", name, env=counter.env) as screen:
         screen.wait("anthropic/")
         screen.type("go")
         screen.wait("> go")
-        os.kill(screen.process.pid, signal.SIGUSR1)
-        screen.press("enter")
-        screen.wait(lambda: "That was it." in screen.text and "esc interrupts" not in screen.text)
-        os.kill(screen.process.pid, signal.SIGUSR2)
-        wait_until(calls.exists)
+        with counter.counting(screen.process.pid):
+            screen.press("enter")
+            screen.wait(lambda: "That was it." in screen.text and "esc interrupts" not in screen.text)
         leave(screen)
     saved = json.loads((cli.home / f".local/share/caliban/sessions/{name}.json").read_bytes())
     assert saved["messages"][-1]["content"][0]["text"] == reply
-    return int(calls.read_text())
+    return counter.count
 
 
 def test_b169_a_reply_twice_as_long_takes_about_twice_the_work(cli: Cli, tmp_path: Path) -> None:
-    folder = tmp_path / "counter"
-    folder.mkdir()
-    (folder / "sitecustomize.py").write_text(COUNTER)
-    short, long = (calls_of(cli, folder, name, markdown(n)) for name, n in (("short", 100), ("long", 200)))
+    counter = CallCounter(tmp_path / "counter")
+    short, long = (calls_of(cli, counter, name, markdown(n)) for name, n in (("short", 100), ("long", 200)))
     assert long < 2.5 * short

@@ -79,13 +79,13 @@ async def test_a_request_that_is_about_to_leave_lets_it_begin(
 ) -> None:
     monkeypatch.setattr(fleet, "REQUEST_S", 0.0)
     server = Counted()
-    made = known(server)
+    made, settled = known(server), anyio.Event()
+    made.watch(lambda: settled.set() if made.servers[0].is_settled else None)
     async with made.opened():
         await steps()
         made.begin()
         with anyio.fail_after(20):
-            while not made.servers[0].is_settled:
-                await anyio.sleep(0.001)
+            await settled.wait()
         assert server.count == 1 and made.servers[0].state == "connected"
 
 

@@ -40,6 +40,7 @@ from caliban_settings import Settings
 
 MAX_REDIRECTS: Final = 5
 _MOVED: Final = (301, 302, 303, 307, 308)
+DIGEST_CHARS: Final = 64
 _HEADERS: Final[Mapping[str, str]] = {"accept": "application/octet-stream, application/json, */*;q=0.5"}
 
 
@@ -211,12 +212,16 @@ def archive_cache() -> Path:
 
 
 def forget_archives(records: PluginRecords) -> None:
-    """Remove the archives that are kept, but for those of the plugins that are installed."""
+    """Remove the archives that are kept, but for those of the plugins that are installed.
+
+    What is not called as one stays, for another process may be writing it; so does what cannot be removed.
+    """
     named = {plugin.source.sha256 for plugin in records.plugins}
     folder = archive_cache()
-    for path in folder.glob("*"):
+    for path in folder.glob("?" * DIGEST_CHARS):
         if path.name not in named:
-            path.unlink(missing_ok=True)
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
     with suppress(OSError):
         folder.rmdir()
 
