@@ -382,6 +382,7 @@ def test_a_deny_holds_for_the_programs_that_send_mail(project: Any, option: str)
         "CVS_RSH=./p.sh cvs x",
         "split --filter=./p.sh a",
         "tar --rsh-command=./p.sh -cf a b",
+        f"git filter-branch {'-f ' * 90}--tree-filter=./p.sh",
     ],
 )
 def test_a_deny_holds_for_what_stands_in_one_word_with_an_option(project: Any, line: str) -> None:

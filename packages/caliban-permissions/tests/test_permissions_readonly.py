@@ -79,6 +79,12 @@ FREE = [
     '[[ -n "$(git status --porcelain)" ]] && echo dirty',
     "numfmt --to=iec 1000",
     "getconf PAGE_SIZE",
+    "tput cols",
+    "lsblk -f",
+    "vmstat 1 3",
+    "who",
+    "pstree -p",
+    "locale -a",
     "ls | xargs -n1 echo",
 ]
 """Everyday lines in a workspace with these files."""
@@ -136,6 +142,10 @@ ASKED = [
     "ps auxe",
     "ps -E",
     "ps -o pid,environ",
+    "ps axeo cmd",
+    "ps -axeo cmd",
+    "ps -axefo cmd",
+    "ps -uxeo cmd",
     "ps -o environ=",
     # what else lists processes
     "ss -K dst 10.0.0.1",
@@ -144,6 +154,13 @@ ASKED = [
     "lsof +D /",
     "lsof README.md",
     "lsof -Dw",
+    # a builtin that runs its arguments
+    "jobs -x touch x",
+    # options that are not known: of getconf this one runs a program below a folder of its own
+    "getconf -v ../../../../bin/touch x",
+    "tput -S",
+    "pgrep -F README.md",
+    "lsblk --sysroot .",
     # what runs where a test says so
     "[[ -f README.md ]] && touch x",
     '[[ -n "$(touch x)" ]]',

@@ -182,7 +182,7 @@ class _Explorer:
 
     def _joined(self, words: tuple[str, ...]) -> None:
         """What stands in one word with an option of a program that may run it: `--browser=./p`, `-x./p`."""
-        for word in words[1 : _MAX_INNER + 1]:
+        for word in words[1:]:
             if not word.startswith("-"):
                 continue
             value = word.partition("=")[2] if word.startswith("--") else word[2:].removeprefix("=")

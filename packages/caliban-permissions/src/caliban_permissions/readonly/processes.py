@@ -1,6 +1,7 @@
 """`ps`, in the spellings of which the meaning is known.
 
-None that shows the environment of a process, in which keys may stand: `e` without a dash and `-E` do.
+None that shows the environment of a process, in which keys may stand: `-E` does, and `e` without a dash, or
+behind one together with letters that are no options there: `ps -axeo` is read as `ps axeo`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _PS = lazy_pattern(
 )
 _PS_TAKES = ("-p", "-C", "-u", "-U", "-g", "--pid", "--ppid", "--sort")
 _NAME = lazy_pattern(r"[-+,.\w%]+")
-_FORMAT = lazy_pattern(r"-?[auxefAj]*o")
+_FORMAT = lazy_pattern(r"[auxfj]*o|-[aAdefjlH]*o")
 _FORMATS = lazy_pattern(_COLUMNS)
 
 

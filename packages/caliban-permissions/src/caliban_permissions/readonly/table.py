@@ -14,7 +14,7 @@ from caliban_permissions.readonly.options import OptionGrammar
 
 FREE = frozenset(
     "echo true false : basename dirname seq sleep nproc whoami id uname arch groups tty uptime free "
-    "cal which expr locale getconf tput jobs who w lsblk vmstat pgrep pstree "
+    "cal which expr "
     "type whereis lscpu yes break continue exit return".split()
 )
 """Programs that do nothing but print, whatever they are given."""
@@ -104,6 +104,17 @@ GRAMMARS: Mapping[str, OptionGrammar] = {
     **dict.fromkeys("md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum".split(), _SUMS),
     "shasum": OptionGrammar("bt", "a", "binary text", "algorithm"),
     "md5": OptionGrammar("qr"),
+    "locale": OptionGrammar("amckv", "", "all-locales charmaps category-name keyword-name", operands="text"),
+    "getconf": OptionGrammar("a", operands="text"),
+    "tput": OptionGrammar("", "T", operands="text"),
+    "who": OptionGrammar("abdHlmpqrstTuw"),
+    "w": OptionGrammar("hsuifo", operands="text"),
+    "lsblk": OptionGrammar(
+        "abdfilmnpPrSt", "o", "all bytes fs json list nodeps paths", "output", operands="text"
+    ),
+    "vmstat": OptionGrammar("adfmnstwD", "S", operands="text"),
+    "pgrep": OptionGrammar("aflLnouxcvi", "dPugtUGs", operands="text"),
+    "pstree": OptionGrammar("aclnpsuAUTth", operands="text"),
     "bc": OptionGrammar("lqsi", "", "mathlib quiet standard"),
     "iconv": OptionGrammar("c", "ft", "", "from-code to-code"),
     "zipinfo": OptionGrammar("1smlvhtzTC", most=1),
