@@ -358,6 +358,7 @@ WRAPPED = [
         "$'rec3'",
         "rec[3]",
         "printf -v x rec3; $x",
+        "jobs -x rec3",
     ),
     *(
         "x=rec3 sh -c '$x'",

@@ -81,6 +81,7 @@ FREE = [
     "getconf PAGE_SIZE",
     "tput cols",
     "lsblk -f",
+    "arch",
     "vmstat 1 3",
     "who",
     "pstree -p",
@@ -156,6 +157,7 @@ ASKED = [
     "lsof -Dw",
     # a builtin that runs its arguments
     "jobs -x touch x",
+    "arch -x86_64 touch x",
     # options that are not known: of getconf this one runs a program below a folder of its own
     "getconf -v ../../../../bin/touch x",
     "tput -S",
@@ -526,3 +528,11 @@ class TestRepositories:
         )
         config.write_text(config.read_text() + more + '[branch "main"]\n\tremote = origin\n')
         assert verdict(place, "git status") == "allow"
+
+
+def test_nothing_that_runs_its_arguments_is_free_whatever_they_are() -> None:
+    """What is known to run others, anywhere in this package, is in no table of what only prints."""
+    from caliban_permissions.commands.wrappers import SHELLS, WRAPPERS
+    from caliban_permissions.readonly import table
+
+    assert table.FREE.isdisjoint(WRAPPERS | SHELLS)

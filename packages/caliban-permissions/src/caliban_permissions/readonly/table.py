@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from caliban_permissions.readonly.options import OptionGrammar
 
 FREE = frozenset(
-    "echo true false : basename dirname seq sleep nproc whoami id uname arch groups tty uptime free "
+    "echo true false : basename dirname seq sleep nproc whoami id uname groups tty uptime free "
     "cal which expr "
     "type whereis lscpu yes break continue exit return".split()
 )
@@ -115,6 +115,8 @@ GRAMMARS: Mapping[str, OptionGrammar] = {
     "vmstat": OptionGrammar("adfmnstwD", "S", operands="text"),
     "pgrep": OptionGrammar("aflLnouxcvi", "dPugtUGs", operands="text"),
     "pstree": OptionGrammar("aclnpsuAUTth", operands="text"),
+    # On macOS it runs what it is given.
+    "arch": OptionGrammar(operands="none"),
     "bc": OptionGrammar("lqsi", "", "mathlib quiet standard"),
     "iconv": OptionGrammar("c", "ft", "", "from-code to-code"),
     "zipinfo": OptionGrammar("1smlvhtzTC", most=1),
