@@ -7,6 +7,7 @@ sides switch only when the reader has nothing left or the writer has no room.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 import anyio
@@ -19,11 +20,13 @@ class Channel(Generic[T]):
 
     A reader that never waits still gets every item in order; iteration ends after `close` when the channel
     is empty. After `abandon` nobody reads any more and `send` never waits. While `unread` says why nothing
-    will come, a reader who would wait for ever is told so by a `RuntimeError`.
+    will come, a reader who would wait for ever is told so by a `RuntimeError`. `on_put`, where there is one,
+    sees each item as it comes in, long before a reader may; it must not raise.
     """
 
     def __init__(self, capacity: int) -> None:
         self.unread: str | None = None
+        self.on_put: Callable[[T], None] | None = None
         self._capacity = capacity
         self._items: deque[T] = deque()
         self._closed = False
@@ -42,6 +45,8 @@ class Channel(Generic[T]):
         """Add `item` at once, above the capacity if need be; false where nobody will read it any more."""
         if self._closed or self._abandoned:
             return False
+        if self.on_put is not None:
+            self.on_put(item)
         self._items.append(item)
         self._wake_reader()
         return True

@@ -80,7 +80,6 @@ class Submission:
         self._run: Run | None = None
         self._read = anyio.Event()  # the reader has come to the end of the run
         self._pending: deque[AgentEvent] = deque()
-        self._ahead: deque[AgentEvent] = deque()  # recorded, and not given yet
         self._recorded: list[Message] = []
         self._spent = Usage()
         self._ended = False
@@ -104,7 +103,7 @@ class Submission:
     @property
     def buffered(self) -> int:
         """How many events can be read without waiting."""
-        return len(self._pending) + len(self._ahead) + (len(self._run.events) if self._run is not None else 0)
+        return len(self._pending) + (len(self._run.events) if self._run is not None else 0)
 
     def interrupt(self) -> None:
         """End it soon; the events still come to their end, and the conversation may go on."""
@@ -125,50 +124,37 @@ class Submission:
 
     @property
     def events(self) -> AsyncIterator[AgentEvent]:
-        """The events of all its runs, each recorded before it is given, and what is reported meanwhile."""
+        """The events of all its runs, each on the disk before it is given, and what is reported meanwhile."""
         return self._events()
 
     async def _events(self) -> AsyncIterator[AgentEvent]:
-        pending, ahead = self._pending, self._ahead
+        pending = self._pending
         async for run in self._runs:
             async for event in run.events:
-                # A delta is neither recorded nor summed up: there can be fifty thousand of them, and the
-                # folds would look at each for 1 µs.
                 if type(event) not in DELTAS:
-                    self._fold(event)
-                    await self._synced(run)
+                    await self._synced()
                 while pending:
                     yield pending.popleft()
                 yield event
-                while ahead:
-                    await self._synced(run)
-                    later = ahead.popleft()
-                    while pending:
-                        yield pending.popleft()
-                    yield later
             self._read.set()
         while pending:
             yield pending.popleft()
         self._conversation.parts.reporter.leave(self._notice)
 
-    async def _synced(self, run: Run) -> None:
-        """Wait until the disk has what was recorded. What comes meanwhile is recorded, and given later.
-
-        So whoever looks into the store at the end of a run, as hooks do, finds it whole.
-        """
+    async def _synced(self) -> None:
+        """Wait until the disk has what was recorded; the run goes on meanwhile."""
         recorder = self._conversation.recorder
-        if not recorder.unsynced:
-            return
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._take, run)
+        if recorder.unsynced:
             self._tell(await recorder.sync())
-            tasks.cancel_scope.cancel()
 
-    async def _take(self, run: Run) -> None:
-        async for event in run.events:
-            if type(event) not in DELTAS:
-                self._fold(event)
-            self._ahead.append(event)
+    def _record(self, event: AgentEvent) -> None:
+        """Keep what a run tells at the moment it does.
+
+        So whoever looks into the store at the end of a run, as hooks do, finds it whole. A delta is neither
+        recorded nor summed up: there can be fifty thousand of them, and the folds would look at each for 1 µs.
+        """
+        if type(event) not in DELTAS:
+            self._fold(event)
 
     def _fold(self, event: AgentEvent) -> None:
         self._totals.add(event)
@@ -277,6 +263,7 @@ class Submission:
             self._tell(conversation.recorder.record(MessageAdded(message=message)))
         self._recorded, self._spent, self._ended = list(conversation.messages), Usage(), False
         run = conversation.run(resumes=resumes)
+        run.events.on_put = self._record
         try:
             async with run:
                 self._read, self._run = anyio.Event(), run

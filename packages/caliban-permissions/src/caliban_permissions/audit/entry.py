@@ -17,6 +17,8 @@ EXCERPT_CHARS: Final = 256
 REASON_CHARS: Final = 2000
 NAME_CHARS: Final = 256
 WINDOW_CHARS: Final = 4096
+_ASCII: Final = json.JSONEncoder(separators=(",", ":"))
+_PLAIN: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):
@@ -63,7 +65,7 @@ def audit_line(entry: AuditEntry, now: datetime, mask: Callable[[str], str]) -> 
         "matched_rule": rule,
         "reason": shown(decision.reason, REASON_CHARS),
     }
-    return json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n"
+    return _ASCII.encode(record).encode("ascii") + b"\n"
 
 
 def _shown(text: str, limit: int) -> str:
@@ -77,7 +79,7 @@ def _shown(text: str, limit: int) -> str:
 
 def _compact(value: Mapping[str, Any]) -> str:
     try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return _PLAIN.encode(value)
     except (TypeError, ValueError, RecursionError):  # an embedder's own arguments need not be JSON
         return repr(dict(value))
 

@@ -36,11 +36,17 @@ _KINDS: Final = (
     ),
 )
 """What must stand in a text in small letters for a pattern to be worth a try, and the pattern."""
+_NEEDLES: Final = tuple(dict.fromkeys(needle for needles, _ in _KINDS for needle in needles))
 
 
 def redacted(text: str) -> str:
     """`text` without what looks like a key, a token, a password or a private key."""
     plain = text.lower()
+    for needle in _NEEDLES:  # most texts have none: 0.8 µs instead of 5
+        if needle in plain:
+            break
+    else:
+        return text
     for needles, pattern in _KINDS:
         if any(needle in plain for needle in needles):
             text = pattern.sub(_masked, text)

@@ -123,16 +123,23 @@ class RunMemory:
         news, self._news = tuple(self._news), []
         return news
 
+    def may_tell_of(self, paths: Iterable[str], agent: str) -> bool:
+        """Whether `touched` has anything to look at: some names beside files that were opened just now.
+
+        So the common call costs no change of threads.
+        """
+        if self.places is None or not self.places.of_project:
+            return False
+        return agent in self._nested or any(self._may_matter(self._placed(text)) for text in paths)
+
     def touched(self, paths: Iterable[str], agent: str) -> str:
         """An agent has read or changed `paths`: what a sub-agent is told of that.
 
         What the agent of the run is told comes with the news.
         """
-        if self.places is None or not self.places.of_project:
-            return ""
         files: list[MemoryFile] = []
         for text in paths:
-            path = self._workspace / expand_user(text)
+            path = self._placed(text)
             if agent in self._nested or self._may_matter(path):
                 found = self._nested_of(agent).touch(path)
                 files += found
@@ -158,6 +165,9 @@ class RunMemory:
         for event in loads:
             if self.hooks is not None:
                 await ask_hooks(self.hooks, replace(event, session_id=session_id))
+
+    def _placed(self, text: str) -> Path:
+        return self._workspace / expand_user(text)
 
     def _may_matter(self, path: Path) -> bool:
         """Whether there may be something to tell: the quick look, before anything is loaded."""
@@ -256,7 +266,7 @@ class _WatchedTool:
             return output
         named = (args.get(name) for name, role in spec.roles.items() if role in ("reads", "writes"))
         paths = [path for path in named if isinstance(path, str)]
-        if not paths:
+        if not paths or not memory.may_tell_of(paths, context.agent):
             return output
         import anyio.to_thread
 
