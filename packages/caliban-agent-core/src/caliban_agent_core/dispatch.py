@@ -163,7 +163,7 @@ class Dispatcher:
             for item in passed:
                 await self._pass(item, work, anyio.Semaphore(1))
         else:
-            limiter = anyio.Semaphore(self._options.parallel_limit)
+            limiter = anyio.Semaphore(self._options.parallel_limit, fast_acquire=True)
             async with anyio.create_task_group() as group:
                 for item in passed:
                     group.start_soon(self._pass, item, work, limiter)

@@ -118,6 +118,14 @@ class _Sent(Struct, kw_only=True):
         return self.model == model and len(known) <= len(messages) and all(map(is_, known, messages))
 
 
+class _Listed(Struct, frozen=True, kw_only=True):
+    """The tools of a request as they are sent, and of those that are called otherwise there, their names."""
+
+    specs: tuple[ToolSpec, ...]
+    data: tuple[bytes, ...]
+    names: Mapping[str, str]
+
+
 class Encoder:
     """Makes bodies and remembers the bytes of messages and tools between them.
 
@@ -133,6 +141,7 @@ class Encoder:
         self._pieces: Memo[_Piece] = Memo(max_bytes=memo_bytes)
         self._fixed: Memo[bytes] = Memo(max_bytes=memo_bytes // 8)
         self._sent: _Sent | None = None
+        self._listed: _Listed | None = None
 
     def body(self, request: CompletionRequest) -> Body:
         """The body of `request`. Raises `InvalidRequest` when there is nothing to send."""
@@ -149,8 +158,8 @@ class Encoder:
         small = parameters(request, row, may_budget=budgets and _may_budget(groups))
         members = {key: dumps(value) for key, value in small.items()}
         members.update({key: dumps(value) for key, value in request.extra.items() if key not in _OURS})
-        names: dict[str, str] = {}
-        if tools := self._tool_list(request, names):
+        listed = self._tool_list(request.tools)
+        if tools := [*(self._server_tools if request.tool_choice != "none" else ()), *listed.data]:
             members.setdefault("tools", _marked_list(tools, self._mark if request.cache else b""))
         if system:
             members.setdefault("system", _marked_list(system, self._mark if request.cache else b""))
@@ -159,7 +168,7 @@ class Encoder:
         self._pieces.fit(sent.size_bytes)
         marks = request.cache and sent.size_bytes >= request.min_cache_tokens * CHARS_PER_TOKEN
         messages = _history(groups, prefill=prefill, mark=self._mark if marks else b"")
-        return Body(members=members, messages=messages, names=names)
+        return Body(members=members, messages=messages, names=listed.names)
 
     def _continued(self, messages: Sequence[Message], model: str) -> _Sent:
         """What is sent of the history; a turn more costs what is new of it, however long it is."""
@@ -195,14 +204,18 @@ class Encoder:
             self._pieces.put(message, piece, len(piece.whole), own)
         return piece
 
-    def _tool_list(self, request: CompletionRequest, names: dict[str, str]) -> list[bytes]:
-        tools: dict[str, bytes] = {}
-        for spec in request.tools:
-            name = wire_name(spec.name)
-            if name != spec.name:
-                names[name] = spec.name
-            tools.setdefault(name, self._tool(spec, name))
-        return [*(self._server_tools if request.tool_choice != "none" else ()), *tools.values()]
+    def _tool_list(self, specs: tuple[ToolSpec, ...]) -> _Listed:
+        """What is sent of `specs`; mostly they are those of the turn before."""
+        if self._listed is None or self._listed.specs is not specs:
+            names: dict[str, str] = {}
+            tools: dict[str, bytes] = {}
+            for spec in specs:
+                name = wire_name(spec.name)
+                if name != spec.name:
+                    names[name] = spec.name
+                tools.setdefault(name, self._tool(spec, name))
+            self._listed = _Listed(specs=specs, data=tuple(tools.values()), names=names)
+        return self._listed
 
     def _tool(self, spec: ToolSpec, name: str) -> bytes:
         data = self._fixed.get(spec)
