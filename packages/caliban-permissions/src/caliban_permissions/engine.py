@@ -382,6 +382,6 @@ def _in_plan(tool: JudgedTool, judgement: Judgement, *, may_leave: bool) -> Judg
         return judgement
     else:
         reason = f"only {tool.name} itself says that it does no more than read"
-    part = judgement.parts[0]._replace(action="ask", notes=(reason,), human_only=(HumanOnly("plan", reason),))
+    part = replace(judgement.parts[0], action="ask", notes=(reason,), human_only=(HumanOnly("plan", reason),))
     action: Action = "ask"
-    return judgement._replace(action=action, reason=reason, parts=(part,))
+    return replace(judgement, action=action, reason=reason, parts=(part,))

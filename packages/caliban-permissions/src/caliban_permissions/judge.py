@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from caliban_common.tool import ArgumentRole
 from caliban_permissions.characters import excerpt, refused_input
 from caliban_permissions.facts import PATH_ROLES, JudgedTool, claimed_in, paths_of
@@ -49,7 +51,7 @@ def judge_call(
         parts.append(part)
     if tool.kind == "edit" and not written:
         only = HumanOnly("outside", "the file it changes is not known")
-        parts[0] = parts[0]._replace(human_only=(*parts[0].human_only, only))
+        parts[0] = replace(parts[0], human_only=(*parts[0].human_only, only))
     parts[0] = unreadable((tool.name,), parts[0], chain)
     return conclude(tuple(parts))
 
@@ -96,8 +98,8 @@ def judge_path(
             and any(rule.names(tool) for tool in subject.tools)
             and subject.may_be_touched_by(rule)
         )
-        part = part._replace(
-            action="ask", notes=(names.uncertain,), human_only=tuple(human_only[1:] or human_only)
+        part = replace(
+            part, action="ask", notes=(names.uncertain,), human_only=tuple(human_only[1:] or human_only)
         )
     return guarded(part, names, place) if kind == "edit" and part.action != "deny" else part
 
@@ -121,7 +123,7 @@ def guarded(part: JudgedPart, names: PathNames, place: PathContext) -> JudgedPar
             human_only.append(HumanOnly("outside", f"{canonical} is outside the workspace"))
         elif lifted == "ask" and not canonical.endswith(posixpath.normpath(names.given)):
             notes.append(f"it is {canonical}")
-    return part._replace(action=lifted, human_only=tuple(human_only), notes=tuple(dict.fromkeys(notes)))
+    return replace(part, action=lifted, human_only=tuple(human_only), notes=tuple(dict.fromkeys(notes)))
 
 
 def conclude(parts: tuple[JudgedPart, ...], command: ShellCommand | None = None) -> Judgement:
@@ -160,8 +162,8 @@ def unreadable(tools: tuple[str, ...], part: JudgedPart, chain: RuleChain) -> Ju
     for rule in chain.unreadable:
         if part.action != "deny" and any(rule.pattern.names_tool(tool) for tool in tools):
             text = f"the {rule.action} rule {rule.rule.pattern} cannot be read: {rule.pattern.problem}"
-            return part._replace(
-                action="ask", human_only=(*part.human_only, HumanOnly("rule", text)), notes=(text,)
+            return replace(
+                part, action="ask", human_only=(*part.human_only, HumanOnly("rule", text)), notes=(text,)
             )
     return part
 
@@ -175,7 +177,7 @@ def _path_part(
         return refusal(text, f"`{excerpt(text)}` is not a path that {tool.name} takes: {names.refused}")
     subject = PathSubject(names_for(tool.name, role), names)
     kind = "edit" if role == "writes" else "read"
-    return judge_path(subject, kind, chain, place, now)._replace(kind="call")
+    return replace(judge_path(subject, kind, chain, place, now), kind="call")
 
 
 def _plain_part(subject: CallSubject, chain: RuleChain, now: datetime) -> JudgedPart | Judgement:
@@ -204,4 +206,4 @@ def _with_managed_floor(part: JudgedPart) -> JudgedPart:
     if part.action != "ask" or rule is None or rule.scope != "managed":
         return part
     only = HumanOnly("managed", f"the policy asks: {rule.rule.pattern}")
-    return part._replace(human_only=tuple(dict.fromkeys((*part.human_only, only))))
+    return replace(part, human_only=tuple(dict.fromkeys((*part.human_only, only))))

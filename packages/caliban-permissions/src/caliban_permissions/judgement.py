@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from msgspec import Struct
 
 from caliban_common.permission import Action, JudgedPaths, RuleMatch
 from caliban_permissions.rules.chain import STRICTNESS, Ruling, Subject
@@ -20,14 +22,14 @@ keeps acceptEdits out."""
 PartKind: TypeAlias = Literal["call", "command", "line", "write", "read"]
 
 
-class HumanOnly(NamedTuple):
+class HumanOnly(Struct, frozen=True):
     """A reason for which only a person may say yes."""
 
     kind: HumanOnlyKind
     text: str
 
 
-class JudgedPart(NamedTuple):
+class JudgedPart(Struct, frozen=True):
     """One thing that was decided: the call itself, a simple command in it, or a file that it names.
 
     `subject` is what rules were asked about, where they were. `notes` are doubts and warnings for people;
@@ -43,7 +45,7 @@ class JudgedPart(NamedTuple):
     subject: Subject | None = None
 
 
-class Judgement(NamedTuple):
+class Judgement(Struct, frozen=True):
     """The strictest of the parts, with all of them. `reason` is empty for an allow; `command` is for Bash."""
 
     action: Action

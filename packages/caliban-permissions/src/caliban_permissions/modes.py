@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from caliban_common.permission import Action, PermissionMode
 from caliban_permissions.facts import JudgedTool
@@ -38,7 +40,7 @@ LATCHED: Final = "bypassPermissions was not allowed when the session began; the 
 _BYPASS_KEEPS: frozenset[HumanOnlyKind] = frozenset({"catastrophic", "managed"})
 
 
-class ModeVerdict(NamedTuple):
+class ModeVerdict(Struct, frozen=True):
     """The action after the mode; `note` says what the mode did, for people."""
 
     action: Action
@@ -46,7 +48,7 @@ class ModeVerdict(NamedTuple):
     note: str = ""
 
 
-class NextMode(NamedTuple):
+class NextMode(Struct, frozen=True):
     """The mode after another one; `warning` is for the person who wanted a mode that is not to be had."""
 
     mode: PermissionMode

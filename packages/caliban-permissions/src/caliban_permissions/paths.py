@@ -12,7 +12,7 @@ import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -86,7 +86,7 @@ class PathContext(Struct, frozen=True, kw_only=True):
         return any(parts[: len(root)] == root for root in map(split, (self.workspace, *self.roots)))
 
 
-class PathNames(NamedTuple):
+class PathNames(Struct, frozen=True):
     """The names of one path.
 
     `refused` says why it is no path at all, `uncertain` why nobody can say which file is meant; the latter

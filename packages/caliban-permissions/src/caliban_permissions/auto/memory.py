@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from caliban_permissions.auto.verdict import ClassifierVerdict
 
@@ -13,7 +15,7 @@ MAX_IN_A_ROW: Final = 3
 MAX_IN_ALL: Final = 20
 
 
-class VerdictKey(NamedTuple):
+class VerdictKey(Struct, frozen=True):
     """What a verdict is about: the question (tool, input, directory), the mode, and when.
 
     `generation` counts what may have changed files or rules: a verdict does not outlive that.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
+from msgspec.structs import replace
+
 from caliban_permissions.characters import excerpt, refused_command
 from caliban_permissions.commands.command import LineSubject, ShellCommand
 from caliban_permissions.commands.destruction import dangers
@@ -188,7 +190,7 @@ class _CommandJudge:
                 exact and all(only.kind == "outside" for only in part.human_only)
             )
             if blanket and passable and part.action == "ask" and not part.ruling.explicit:
-                part = part._replace(action="allow", human_only=())
+                part = replace(part, action="allow", human_only=())
             yield part
         for subject in (path for simple in self.command.simple_commands for path in simple.written()):
             ruling = self.chain.decide(subject, self.now)
@@ -214,7 +216,7 @@ class _CommandJudge:
                 if rule is not None and rule.scope != "default" and rule.action != "allow":
                     text = f"it may change what the rule {rule.rule.pattern} is about"
                     only = HumanOnly("may match", text)
-                    yield part._replace(action="ask", notes=(text,), human_only=(only,))
+                    yield replace(part, action="ask", notes=(text,), human_only=(only,))
 
     def _redirect_targets(self) -> Iterator[PathSubject]:
         for simple in self.command.simple_commands:
@@ -278,7 +280,8 @@ class _CommandJudge:
             if rule is not None:
                 verb = "denies" if rule.action == "deny" else "asks about"
                 text = f"it may run what the rule {rule.rule.pattern} {verb}"
-                part = part._replace(
+                part = replace(
+                    part,
                     action="ask",
                     notes=(*part.notes, text),
                     human_only=(*part.human_only, HumanOnly("may match", text)),

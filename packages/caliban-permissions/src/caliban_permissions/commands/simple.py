@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban_common.lazy import cached_property, lazy_pattern
 from caliban_permissions.commands.effects import all_write_targets, patched, possible_targets
@@ -315,12 +316,13 @@ class SimpleSubject:
         readings = [resolve(text, self.command.place, base) for base in self.bases]
         names = readings[0]
         for other in readings[1:]:
-            names = names._replace(
+            names = replace(
+                names,
                 names=tuple(dict.fromkeys((*names.names, *other.names))),
                 canonicals=tuple(dict.fromkeys((*names.canonicals, *other.canonicals))),
             )
         if not self.known and not text.startswith("/"):
-            names = names._replace(uncertain="the directory that it is relative to is not known")
+            names = replace(names, uncertain="the directory that it is relative to is not known")
         return names
 
     def _outside(self, argv: tuple[str, ...]) -> Iterator[Evidence]:

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban_common.permission import Action
 from caliban_permissions.facts import JudgedTool
@@ -38,7 +41,7 @@ class Subject(Protocol):
         ...
 
 
-class Ruling(NamedTuple):
+class Ruling(Struct, frozen=True):
     """The outcome for one subject.
 
     `order` is the place of the rule in the order; `floor` says that it holds in spite of an earlier one.
@@ -175,5 +178,5 @@ def raised_to(ruling: Ruling, floor: Ruling) -> Ruling:
         return ruling
     stricter = STRICTNESS[floor.action] - STRICTNESS[ruling.action]
     if stricter > 0 or (stricter == 0 and floor.action == "ask" and floor.scope == "managed"):
-        return floor._replace(floor=True)
+        return replace(floor, floor=True)
     return ruling

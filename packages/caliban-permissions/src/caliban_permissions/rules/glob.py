@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
+
+from msgspec import Struct
 
 from caliban_common.lazy import lazy_pattern
 
@@ -28,7 +30,7 @@ class GlobSyntaxError(ValueError):
     """The pattern uses a syntax that this dialect does not have."""
 
 
-class TextGlob(NamedTuple):
+class TextGlob(Struct, frozen=True):
     """A compiled glob whose `*` crosses every character, newline included.
 
     `pieces` are what stands between the stars, so a glob without a star has one piece. `prefix` is the
@@ -111,7 +113,7 @@ def escaped(text: str) -> str:
     return _MEANS_MORE.sub(r"\\\g<0>", text)
 
 
-class PathGlob(NamedTuple):
+class PathGlob(Struct, frozen=True):
     """A compiled glob over the components of an absolute path; `None` stands for `**`."""
 
     components: tuple[TextGlob | None, ...]

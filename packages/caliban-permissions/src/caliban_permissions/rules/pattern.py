@@ -11,7 +11,9 @@ A `:` before the first `(` makes the colon form. A pattern that cannot be read h
 from __future__ import annotations
 
 import re
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
+
+from msgspec import Struct
 
 from caliban_common.lazy import lazy_pattern
 from caliban_permissions.names import OTHER_NAMES, SHELL, SHELL_FIELDS
@@ -23,29 +25,29 @@ _KEY_START = re.compile(_KEY + "=")
 _NEXT_KEY = lazy_pattern(",(?=" + _KEY + "=)")
 
 
-class Bare(NamedTuple):
+class Bare(Struct, frozen=True):
     """No argument part: every call of the tool."""
 
 
-class ArgumentGlob(NamedTuple):
+class ArgumentGlob(Struct, frozen=True):
     """A glob over the main argument, uncompiled: its dialect depends on what the argument is."""
 
     text: str
 
 
-class Anywhere(NamedTuple):
+class Anywhere(Struct, frozen=True):
     """`~glob`: the glob occurs somewhere in a shell command."""
 
     text: str
 
 
-class Prefix(NamedTuple):
+class Prefix(Struct, frozen=True):
     """`text:*`: a shell command that is `text`, or begins with it and a blank."""
 
     text: str
 
 
-class KeyPairs(NamedTuple):
+class KeyPairs(Struct, frozen=True):
     """`key=glob` pairs, joined by and. A key with dots walks into nested objects."""
 
     text: str
@@ -55,7 +57,7 @@ class KeyPairs(NamedTuple):
 Argument: TypeAlias = "Bare | ArgumentGlob | Anywhere | Prefix | KeyPairs"
 
 
-class Pattern(NamedTuple):
+class Pattern(Struct, frozen=True):
     """A parsed pattern. With a `problem` it matches nothing; `tool` then names what it was meant for."""
 
     text: str

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from caliban_common.lazy import lazy_pattern
 from caliban_permissions.characters import hidden_character
@@ -24,7 +25,7 @@ _INWARD = ("localhost", "local", "internal", "intranet", "lan", "home.arpa")
 """Ends of names that no public host has."""
 
 
-class Url(NamedTuple):
+class Url(Struct, frozen=True):
     """A URL cut into what rules compare; `refused` says why it is not one that can be fetched safely."""
 
     given: str
@@ -42,7 +43,7 @@ class Url(NamedTuple):
         return f"{self.scheme}://{self.host}{port}{self.rest}"
 
 
-class UrlGlob(NamedTuple):
+class UrlGlob(Struct, frozen=True):
     """A compiled URL pattern. Without `labels` the whole pattern is matched as text."""
 
     text: TextGlob

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from caliban_common.lazy import lazy_pattern
 from caliban_permissions.shell.line import COPIES, HOLE, Opacity, Redirect, Segment, SimpleCommand, Word
 from caliban_permissions.shell.variables import ASSIGNMENT, INERT_VARIABLES, harmless, names_a_loader
@@ -104,7 +106,7 @@ class Draft:
                 raw = word.raw[assignment.end() :]
                 yield (
                     assignment.group(1),
-                    word._replace(text=text, raw=raw, segments=(Segment("text", text),)),
+                    replace(word, text=text, raw=raw, segments=(Segment("text", text),)),
                 )
 
     def simple(self, text: str) -> SimpleCommand:

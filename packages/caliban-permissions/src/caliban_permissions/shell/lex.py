@@ -5,7 +5,9 @@ Blanks are space and tab, a line ends at LF: what bash says, not what Python's `
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from msgspec import Struct
 
 from caliban_common.lazy import lazy_pattern
 from caliban_permissions.shell.line import COPIES, Opacity, Segment, Word
@@ -24,7 +26,7 @@ _MAX_SPREAD = 512
 _MAX_DESCRIPTOR = 2_147_483_647
 
 
-class LexToken(NamedTuple):
+class LexToken(Struct, frozen=True):
     """A word, an operator or a redirection operator; `descriptor` is the number before the latter."""
 
     kind: Literal["word", "operator", "redirect"]
@@ -34,7 +36,7 @@ class LexToken(NamedTuple):
     descriptor: str = ""
 
 
-class HereDocument(NamedTuple):
+class HereDocument(Struct, frozen=True):
     """A here-document's announcement: the index of its `<<` token and how its end is recognised."""
 
     token: int

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from caliban_permissions.characters import excerpt
 
@@ -10,7 +12,7 @@ HOLE = "\x00"
 """Stands in a word for text that is known only when the command runs. Commands with NUL are refused."""
 
 
-class Opacity(NamedTuple):
+class Opacity(Struct, frozen=True):
     """A construct whose effect cannot be read off the text.
 
     `runs` is true where the construct may run any program, false where only an argument is unknown. `script`
@@ -28,7 +30,7 @@ class Opacity(NamedTuple):
         return f"{self.what} {excerpt(self.text)}" if self.text else self.what
 
 
-class Segment(NamedTuple):
+class Segment(Struct, frozen=True):
     """A piece of a word: what it stands for, and how it is printed.
 
     `text` is plain text, a pattern, or what an expansion is printed as; `name` is the variable of an
@@ -42,7 +44,7 @@ class Segment(NamedTuple):
     line: ParsedLine | None = None
 
 
-class Word(NamedTuple):
+class Word(Struct, frozen=True):
     """One word: `text` after quotes are removed, `raw` as it was typed.
 
     `glob` is the word as a file-name pattern, with quoted wildcards escaped, when it has unquoted ones.
@@ -65,7 +67,7 @@ COPIES = frozenset({">&", "<&"})
 """Redirects that copy a descriptor, or else name a file."""
 
 
-class Redirect(NamedTuple):
+class Redirect(Struct, frozen=True):
     """One redirection. `op` is the operator without its descriptor, `body` the text of a here-document."""
 
     op: str
@@ -87,7 +89,7 @@ class Redirect(NamedTuple):
         return self.op in COPIES and (text == "-" or (text.isascii() and text.isdigit()))
 
 
-class SimpleCommand(NamedTuple):
+class SimpleCommand(Struct, frozen=True):
     """One simple command: assignments, words and redirects, with what is opaque in it.
 
     `raw` is its text as typed, redirects and quotes included. `repeated` holds inside a loop: a command that
@@ -112,7 +114,7 @@ Piece: TypeAlias = str | Word | Redirect | SimpleCommand
 and simple commands as they were typed."""
 
 
-class ParsedLine(NamedTuple):
+class ParsedLine(Struct, frozen=True):
     """A whole command. `redirects` are those of groups; `opaque` holds the doubts about the structure.
 
     With doubts the simple commands are a guess. They are all that may run, those of substitutions included:

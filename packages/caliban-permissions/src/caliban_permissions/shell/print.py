@@ -6,6 +6,8 @@ substitutions. Reading what is printed gives the same line again.
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from caliban_common.lazy import lazy_pattern
 from caliban_permissions.shell.line import COPIES, ParsedLine, Piece, Redirect, Segment, SimpleCommand, Word
 from caliban_permissions.shell.reserved import RESERVED
@@ -166,8 +168,9 @@ def _assignment(word: Word) -> str | None:
     first = Segment("text", segments[0].text[name.end() :])
     rest = tuple(item for item in (first, *segments[1:]) if item.text)
     value = print_word(
-        word._replace(
-            segments=tuple(Segment("text", item.text) if item.kind == "pattern" else item for item in rest)
+        replace(
+            word,
+            segments=tuple(Segment("text", item.text) if item.kind == "pattern" else item for item in rest),
         )
     )
     return None if value is None else name.group() + ("" if value == "''" else value)

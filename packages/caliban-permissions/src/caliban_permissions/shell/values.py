@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from typing import TypeAlias
 
+from msgspec.structs import replace
+
 from caliban_permissions.shell.draft import Draft, opacities
 from caliban_permissions.shell.line import (
     HOLE,
@@ -47,7 +49,7 @@ def settle(
                 commands += inner
                 if isinstance(piece, Word):  # what a loop goes through is of no command
                     doubts += (opacity for opacity in known.opaque if not opacity.value_only)
-                piece = known if isinstance(piece, Word) else piece._replace(target=known)
+                piece = known if isinstance(piece, Word) else replace(piece, target=known)
             settled.append(piece)
             continue
         known_here = {name: values for name, values in piece.known.items() if fixed and times[name] <= 1}
@@ -85,7 +87,7 @@ def _substituted(
     for redirect in simple.redirects:
         settled, inner = _read(redirect.target, known, read)
         commands += inner
-        redirects.append(redirect._replace(target=settled))
+        redirects.append(replace(redirect, target=settled))
     parts = tuple(words), tuple(assigns), tuple(redirects)
     return SimpleCommand(*parts, simple.raw, opacities(*parts), simple.repeated)
 
@@ -100,21 +102,21 @@ def _read(word: Word, known: Bindings, read: Reader) -> tuple[Word, tuple[Simple
         if segment.kind == "substitution":
             line = read(segment.text, known)
             if line is None or line.opaque:
-                return word._replace(segments=None), ()
+                return replace(word, segments=None), ()
             inner += line.simple_commands
             if len(inner) > _MAX_COMMANDS:
-                return word._replace(segments=None), tuple(inner)
+                return replace(word, segments=None), tuple(inner)
             clear.add(segment.text)
-            segment = segment._replace(line=line)
+            segment = replace(segment, line=line)
         elif segment.kind == "variable" and len(word.segments) == 1:
             values = known.get(segment.name, ())
             if values and all(_one_word(value) for value in values):
-                segment = segment._replace(quoted=True)
+                segment = replace(segment, quoted=True)
         segments.append(segment)
     opaque = tuple(
-        opacity._replace(value_only=True) if opacity.script in clear else opacity for opacity in word.opaque
+        replace(opacity, value_only=True) if opacity.script in clear else opacity for opacity in word.opaque
     )
-    return word._replace(segments=tuple(segments), opaque=opaque), tuple(inner)
+    return replace(word, segments=tuple(segments), opaque=opaque), tuple(inner)
 
 
 def _one_word(value: Word) -> bool:
@@ -150,10 +152,10 @@ def _variants(simple: SimpleCommand, known: Bindings) -> list[SimpleCommand]:
 def _filled(simple: SimpleCommand, values: Mapping[str, Word]) -> SimpleCommand:
     words = tuple(_filled_word(word, values) for word in simple.words)
     redirects = tuple(
-        redirect._replace(target=_filled_word(redirect.target, values)) for redirect in simple.redirects
+        replace(redirect, target=_filled_word(redirect.target, values)) for redirect in simple.redirects
     )
     opaque = opacities(words, simple.assigns, redirects)
-    return simple._replace(words=words, redirects=redirects, opaque=opaque)
+    return replace(simple, words=words, redirects=redirects, opaque=opaque)
 
 
 def _filled_word(word: Word, values: Mapping[str, Word]) -> Word:
@@ -172,14 +174,14 @@ def _filled_word(word: Word, values: Mapping[str, Word]) -> Word:
         if value.at_home or (not segment.quoted and not _one_word(value)):
             return word
         if whole:
-            return value._replace(start=word.start, end=word.end)
+            return replace(value, start=word.start, end=word.end)
         segments.append(Segment("text", value.text))
     opaque = tuple(
         item for item in word.opaque if item.what != "variable" or item.text.strip("${}") not in values
     )
     text = _text(segments)
     raw = word.raw if opaque else text
-    return word._replace(text=text, raw=raw, opaque=opaque, segments=tuple(segments), glob=_glob(segments))
+    return replace(word, text=text, raw=raw, opaque=opaque, segments=tuple(segments), glob=_glob(segments))
 
 
 _UNKNOWN = ("number", "variable", "substitution")

@@ -6,6 +6,8 @@ import re
 from itertools import product
 from typing import Literal
 
+from msgspec.structs import replace
+
 from caliban_common.lazy import lazy_pattern
 from caliban_permissions.characters import disguised
 from caliban_permissions.shell import expansion
@@ -49,7 +51,7 @@ def brace_words(word: Word) -> list[Word] | None:
             return None
     texts = ("".join(parts) for parts in product(*choices))
     return [
-        read_word(text, 0)._replace(raw=word.raw, start=word.start, end=word.end) for text in texts if text
+        replace(read_word(text, 0), raw=word.raw, start=word.start, end=word.end) for text in texts if text
     ]
 
 
