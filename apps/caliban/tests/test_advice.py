@@ -104,7 +104,8 @@ def test_a_word_within_two_letters_of_a_command_is_taken_for_it(word, command):
     ],
 )
 def test_the_first_word_is_found_behind_flags_and_their_values(arguments, expected):
-    assert first_word(arguments) == expected
+    word = first_word(arguments)
+    assert (word and (word.text, word.place, word.is_prompt)) == expected
 
 
 @pytest.mark.parametrize("arguments", [["doctr"], ["--bare", "doctr"], ["--", "doctor"], ["--", "modls"]])
