@@ -52,6 +52,19 @@ async def test_an_item_is_in_even_when_its_send_is_cancelled():
     assert [item async for item in channel] == [1, 2]
 
 
+async def test_who_sees_items_come_in_sees_them_before_the_reader_and_none_that_nobody_will_read():
+    channel: Channel[int] = Channel(2)
+    seen: list[int] = []
+    channel.on_put = seen.append
+    await channel.send(1)
+    assert channel.put(2)
+    assert seen == [1, 2]
+    assert await anext(channel) == 1
+    channel.abandon()
+    assert not channel.put(3)
+    assert seen == [1, 2]
+
+
 async def test_an_abandoned_channel_holds_nobody_up():
     channel: Channel[int] = Channel(1)
 
