@@ -101,6 +101,19 @@ async def test_every_message_is_stored_before_its_event_is_seen():
     assert store.usage == submission.result.usage
 
 
+@pytest.mark.parametrize("kept", range(4))
+async def test_a_store_with_a_fault_of_its_own_ends_the_run_and_its_error_reaches_whoever_submits(kept):
+    class Faulty(Memory):
+        def append(self, message: Message, usage: Usage | None = None) -> None:
+            if len(self.messages) == kept:
+                raise LookupError("no such table")
+            super().append(message, usage)
+
+    session = session_of([reply(tool_call("nope", id="t1")), reply("done")], Faulty())
+    with pytest.raises(LookupError, match="no such table"):
+        await submit(session, "go")
+
+
 class SlowDisk(Memory):
     """A store whose disk has nothing before the store was told the last word."""
 
