@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -160,7 +161,8 @@ class MirroredStore:
         try:
             descriptor = os.open(self.path, _APPEND)
             try:
-                os.write(descriptor, data)
+                if os.write(descriptor, data) < len(data):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             finally:
                 os.close(descriptor)
         except OSError as error:
