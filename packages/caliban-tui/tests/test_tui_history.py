@@ -252,3 +252,10 @@ async def test_the_search_goes_wider_and_back_again(tmp_path: Path) -> None:
         await board.wait(lambda: sorted(matches(board)) == ["elsewhere", "here"])
         board.type("\x13")
         await board.wait(lambda: matches(board) == [])
+
+
+def test_a_name_that_is_no_text_is_kept_as_what_can_be_written(tmp_path):
+    file = HistoryFile(tmp_path, "p")
+    file.add(HistoryEntry(text="read @caf\udce9.txt"))
+    file.add(HistoryEntry(text="next\u2028line"))
+    assert [entry.text for entry in file.entries()] == ["read @caf\ufffd.txt", "next\u2028line"]

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from caliban_common.codec import dumps
 from caliban_common.errors import CalibanError
 from caliban_common.filelock import is_at, try_lock, unlock
 from caliban_common.files import ensure_private_dir, failed, read_regular, write_atomic
@@ -58,7 +59,7 @@ class HistoryFile:
             try:
                 size = os.fstat(descriptor).st_size
                 whole = not size or os.pread(descriptor, 1, size - 1) == b"\n"
-                data = (b"" if whole else b"\n") + msgspec.json.encode(entry) + b"\n"
+                data = (b"" if whole else b"\n") + dumps(msgspec.to_builtins(entry)) + b"\n"
                 os.write(descriptor, data)
                 if size + len(data) > MAX_FILE_BYTES:
                     self._shorten()
