@@ -240,3 +240,27 @@ def test_a_log_that_cannot_be_read_is_not_said_to_be_empty(cli):
     done = cli.run("perms", "audit")
     assert (done.code, done.out) == (1, "")
     assert "unreadable after line 0: not a directory" in done.err and "Errno" not in done.err
+
+
+NO_TEXT = "caf\udce9"
+"""What a word of the command line is whose bytes are no UTF-8."""
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("mcp", "add", "t", "--", f"/bin/{NO_TEXT}"), "the server t: not UTF-8 text"),
+        (("mcp", "add", "t", "--env", f"A={NO_TEXT}", "--", "x"), "the server t: not UTF-8 text"),
+        (("mcp", "add-json", "t", r'{"command":"x\ud800"}'), r"\ud800 is half of a character"),
+        (("config", "set", "env.A", NO_TEXT), "`env.A`: not UTF-8 text"),
+        (("plugin", "validate", "plug"), r"plugin.json: no JSON: \udfff is half of a character"),
+    ],
+)
+def test_what_is_no_text_is_refused_where_text_is_kept(cli, words, told):
+    manifest = cli.work / "plug" / ".claude-plugin" / "plugin.json"
+    manifest.parent.mkdir(parents=True)
+    manifest.write_text(r'{"name":"p","version":"1.0.0","description":"a \udfff b"}')
+    done = cli.run(*words)
+    assert done.code in (1, 2, 64, 78) and told in done.err
+    assert "fault" not in done.err
+    assert not list(cli.home.rglob("settings.toml")) and not list(cli.home.rglob("mcp.toml"))

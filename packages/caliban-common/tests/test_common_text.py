@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import doctest
+import json
 
 import pytest
 from common_strategies import any_text, clean_text, objects
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from caliban_common import arguments
 from caliban_common.arguments import Arguments
 from caliban_common.errors import ArgumentError, CalibanError
-from caliban_common.text import clean, one_line, plural
+from caliban_common.text import clean, half_pair, one_line, plural
 
 
 @given(any_text)
@@ -24,6 +25,21 @@ def test_cleaned_text_can_be_encoded_and_is_as_long_but_for_joined_pairs(text: s
 @given(clean_text)
 def test_clean_text_is_left_alone(text: str) -> None:
     assert clean(text) is text
+
+
+PIECES = st.sampled_from(
+    ["\\ud83d", "\\ude00", "\\uD83D", "\\uDe00", "\\\\", "\\n", "\\u00e9", "a", "ud83d", "\u00e9"]
+)
+
+
+@given(st.lists(PIECES, max_size=8).map("".join))
+def test_half_a_character_is_found_in_json_where_its_text_cannot_be_written(inside: str) -> None:
+    text = json.loads(f'"{inside}"')
+    at = half_pair(f'"{inside}"')
+    assert (at is None) == (clean(text) is text)
+    if at is not None:
+        assert f'"{inside}"'[at : at + 2] == "\\u"
+        assert clean(json.loads(f'"{inside[: at - 1]}"')) == json.loads(f'"{inside[: at - 1]}"')
 
 
 def test_halves_of_a_pair_that_meet_again_are_one_character() -> None:

@@ -25,6 +25,8 @@ BROKEN = {
         ":2: not UTF-8 text (byte 0xe9)\nhint: save the file as UTF-8",
     ),
     "UTF-16": (".json", "{}".encode("utf-16"), ":1: not UTF-8 text (byte 0xff)"),
+    "half of a character": (".json", b'{"a": 1,\n "b": "x\\ud800y"}', ":2:9: \\ud800 is half of a character"),
+    "the other half": (".json", rb'{"a\ude00\ud83d": 1}', r":1:4: \ude00 is half of a character"),
     "NaN in TOML": (".toml", b"a = { b = nan }\n", ": 'b' must be a number, not nan"),
     "infinity in TOML": (".toml", b"a = [-inf]\n", ": 0 must be a number, not -inf"),
     "a huge integer in TOML": (".toml", b"a = 1" + b"0" * 5000, ": not TOML: Exceeds the limit"),

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from caliban_common.lazy import lazy_pattern
+
+_ESCAPE: Final = lazy_pattern(r"(?s)\\(?:u([0-9a-fA-F]{4})|.)")
+
 
 def clean(text: str) -> str:
     """`text` with every lone surrogate replaced by U+FFFD, so that it can be encoded as UTF-8.
@@ -13,6 +19,28 @@ def clean(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
+
+
+def half_pair(text: str) -> int | None:
+    """Where in JSON text an escape stands for half a character (`\\ud83d`); `None` where none does.
+
+    JSON's grammar lets it by, and no file, pipe or server takes the text that comes of it.
+    """
+    if "\\u" not in text:
+        return None
+    open_at, end = None, -1
+    for escape in _ESCAPE.finditer(text):
+        code = int(escape[1], 16) if escape[1] else 0
+        is_low = 0xDC00 <= code < 0xE000
+        if open_at is not None:
+            if not is_low or escape.start() != end:
+                return open_at
+            open_at = None
+        elif is_low:
+            return escape.start()
+        elif 0xD800 <= code < 0xDC00:
+            open_at, end = escape.start(), escape.end()
+    return open_at
 
 
 def one_line(text: str, *, max_chars: int = 500) -> str:

@@ -151,7 +151,7 @@ class Submission:
         """Keep what a run tells at the moment it does.
 
         So whoever looks into the store at the end of a run, as hooks do, finds it whole. A delta is neither
-        recorded nor summed up: there can be fifty thousand of them, and the folds would look at each for 1 µs.
+        recorded nor summed up: there can be fifty thousand of them, and folds would look at each for 1 µs.
         """
         if type(event) not in DELTAS:
             self._fold(event)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from caliban_common.decoding import decode_text
 from caliban_common.errors import CalibanError
-from caliban_common.text import one_line
+from caliban_common.text import half_pair, one_line
 from caliban_plugins.errors import ManifestRefused, PluginPathRefused
 from caliban_plugins.paths import inner_path
 
@@ -91,7 +91,10 @@ def read_table(data: bytes, place: str) -> JsonTable:
     if len(data) > MAX_JSON_BYTES:
         raise ManifestRefused(f"{place}: has more than {MAX_JSON_BYTES:,} bytes")
     try:
-        value = json.loads(decode_text(data), object_pairs_hook=_once, parse_constant=_no_number)
+        text = decode_text(data)
+        if (at := half_pair(text)) is not None:
+            raise ValueError(f"{text[at : at + 6]} is half of a character")
+        value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
     except CalibanError as error:
         raise ManifestRefused(f"{place}: {error.message}") from error
     except (ValueError, RecursionError) as error:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final
 
+from caliban_common.text import clean, half_pair, one_line
 from caliban_settings.errors import SettingsError
 
 MAX_BYTES = 1 << 20
@@ -22,15 +23,17 @@ _JSON_TOKEN: Final = r'(?s)"(?:[^"\\]++|\\.)*+"?|[\[\]{}]'
 _TOML_DEEP_KEY: Final = (
     rf"""(?<![\w.-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{MAX_DEPTH}}}"""
 )
+_ONLY_TEXT: Final = "settings hold text; a file whose name is none cannot be named there"
 _AT: Final = r" ?\(at (?:line (\d+), column (\d+)|end of document)\)$"
 
 
-def parse(data: bytes, *, name: str, toml: bool) -> tuple[dict[str, Any], str]:
+def parse(data: bytes | str, *, name: str, toml: bool) -> tuple[dict[str, Any], str]:
     """The settings in `data` and its text. `name` stands for the file in errors. Raises `SettingsError`.
 
-    An empty file is no settings. A byte order mark and CRLF are accepted.
+    An empty file is no settings. A byte order mark and CRLF are accepted. A text that is about to be written
+    is read as its file would be: one that has no bytes in UTF-8 is refused.
     """
-    text = _text(data, name)
+    text = _text(as_bytes(data, name) if isinstance(data, str) else data, name)
     if not text.strip():
         return {}, text
     value = _toml(text, name) if toml else _json(text, name)
@@ -45,6 +48,20 @@ def kind_of(value: object) -> str:
         return "null"
     names = {bool: "a boolean", int: "an integer", float: "a number", str: "a string", list: "an array"}
     return names.get(type(value), "a table")
+
+
+def as_bytes(text: str, name: str) -> bytes:
+    """`text` as it stands in the file `name`. Raises `SettingsError` where UTF-8 does not have it."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        shown = one_line(clean(text[max(0, error.start - 30) : error.end + 10]))
+        raise SettingsError(f"{name}: not UTF-8 text: {shown!r}", hint=_ONLY_TEXT) from error
+
+
+def check_writable(value: object, name: str) -> None:
+    """Raise `SettingsError` for plain data, called `name`, with a text that no file of ours can hold."""
+    as_bytes(json.dumps(value, ensure_ascii=False), name)
 
 
 def _text(data: bytes, name: str) -> str:
@@ -86,6 +103,9 @@ def _json(text: str, name: str) -> Any:
                 raise _too_deep(f"{name}:{text.count(chr(10), 0, token.start()) + 1}")
         elif token[0] in "]}":
             depth -= 1
+    if (at := half_pair(text)) is not None:
+        line, begin = text.count("\n", 0, at) + 1, text.rfind("\n", 0, at)
+        raise SettingsError(f"{name}:{line}:{at - begin}: {text[at : at + 6]} is half of a character")
     try:
         return json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
     except json.JSONDecodeError as error:

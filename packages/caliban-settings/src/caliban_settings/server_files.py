@@ -56,10 +56,7 @@ def read_project_servers(workspace: Path, tree: Node) -> Source | None:
 def read_given_servers(text: str) -> Source:
     """The servers of the command line: a JSON object, or the path of a file. Raises `SettingsError`."""
     if text.lstrip().startswith("{"):
-        try:
-            data, plain = parse(text.encode("utf-8"), name=INLINE_SERVERS, toml=False)
-        except UnicodeEncodeError as error:
-            raise SettingsError(f"{INLINE_SERVERS}: not UTF-8 text") from error
+        data, plain = parse(text, name=INLINE_SERVERS, toml=False)
         given = Source(scope="cli", path=None, name=INLINE_SERVERS, data=data, text=plain, toml=False)
         return _as_servers(given)
     path = expand_user(text)

@@ -76,11 +76,7 @@ def read_scope(scope: Scope, directory: Path, stem: str) -> Source | None:
 def read_overlay(overlay: str) -> Source:
     """The command line's settings: a JSON object, or the path of a file. Raises `SettingsError`."""
     if overlay.lstrip().startswith("{"):
-        try:
-            raw = overlay.encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise SettingsError(f"{INLINE}: not UTF-8 text") from error
-        data, text = parse(raw, name=INLINE, toml=False)
+        data, text = parse(overlay, name=INLINE, toml=False)
         return Source(scope="cli", path=None, name=INLINE, data=data, text=text, toml=False)
     path = expand_user(overlay)
     if path.suffix not in (".toml", ".json"):

@@ -29,7 +29,7 @@ from caliban_common.files import (
 )
 from caliban_settings.errors import SettingsError, SettingsNotWritten
 from caliban_settings.key import Scope
-from caliban_settings.parse import MAX_BYTES, parse
+from caliban_settings.parse import MAX_BYTES, as_bytes, parse
 from caliban_settings.source import refuse_foreign_policy
 
 LOCK_TRIES: Final = 200
@@ -68,7 +68,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True):
                 raw = self._bytes(real) if exists else b""
                 if not mends:
                     parse(raw, name=str(self.path), toml=self.path.suffix == ".toml")
-                changed = change(raw.decode("utf-8", "replace")).encode()
+                changed = as_bytes(change(raw.decode("utf-8", "replace")), str(self.path))
                 fresh = EVERYBODY_READS if self.shared or self.scope == "managed" else OWNERS_ONLY
                 if len(changed) > MAX_BYTES:
                     raise SettingsNotWritten(f"{self.path} would have more than {MAX_BYTES:,} bytes")

@@ -52,14 +52,14 @@ def migration_of(file: SettingsFile) -> Migration:
     remarks = (*(words for path in files for words in _unread(path, source)), *_replaced(file, data))
 
     def change(text: str) -> str:
-        before = parse(text.encode(), name=str(file.path), toml=True)[0]
+        before = parse(text, name=str(file.path), toml=True)[0]
         for name in before.keys() & {"permissions"} if "permissions" in data else ():
             if before[name] != data[name]:
                 text = without_value(text, _address(name))
         for name in data:
             if before.get(name) != data[name]:
                 text = with_value(text, _address(name), data[name])
-        if parse(text.encode(), name=str(file.path), toml=True)[0] != data:
+        if parse(text, name=str(file.path), toml=True)[0] != data:
             raise SettingsNotWritten(
                 "what would be written is not what the files say", hint="move it by hand"
             )

@@ -60,7 +60,7 @@ def rule_entries(data: Mapping[str, Any], *, own_file: bool) -> tuple[RuleEntry,
 
 def with_rule(text: str, rule: RuleTable, *, own_file: bool) -> str:
     """`text` with `rule` behind the others of its form. Raises `SettingsNotWritten`."""
-    data, _ = parse(text.encode(), name="the file", toml=True)
+    data, _ = parse(text, name="the file", toml=True)
     table = data.get(_TABLE)
     inner = table if isinstance(table, dict) else {}
     place, ordered = _array(data, inner, "rules", own_file=own_file)
@@ -160,7 +160,7 @@ def _layout(text: str) -> Layout:
 
 
 def _read(text: str, *, own_file: bool) -> tuple[RuleEntry, ...]:
-    data, _ = parse(text.encode(), name="the file", toml=True)
+    data, _ = parse(text, name="the file", toml=True)
     return rule_entries(data, own_file=own_file)
 
 
@@ -324,7 +324,7 @@ def _check_rest(text: str, changed: str) -> None:
 
 
 def _without_rules(text: str) -> dict[str, Any]:
-    data, _ = parse(text.encode(), name="the file", toml=True)
+    data, _ = parse(text, name="the file", toml=True)
     names = (*BUCKETS, "rules", "rule")
     table = data.get(_TABLE)
     inner = (

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from caliban_common.lazy import lazy_pattern
+from caliban_common.text import one_line
 from caliban_settings.edit.scan import Block, scan
 from caliban_settings.errors import ServersNotWritten, SettingsError
-from caliban_settings.parse import parse
+from caliban_settings.parse import check_writable, parse
 
 TABLE: Final = "mcp_servers"
 SHARED: Final = "mcpServers"
@@ -25,7 +26,11 @@ _BY_HAND: Final = "change it by hand"
 
 
 def with_server(text: str, name: str, table: Mapping[str, Any], *, toml: bool) -> str:
-    """`text` with one more server. Raises `ServersNotWritten`, also where there is one of this name."""
+    """`text` with one more server. Raises `ServersNotWritten`, also where there is one of this name.
+
+    Raises `SettingsError` for a server that no file can hold.
+    """
+    check_writable({name: dict(table)}, f"the server {one_line(name, max_chars=64)}")
     data = _data(text, toml)
     if name in _servers(data, toml):
         raise ServersNotWritten(f"there is a server {name!r} in it already")
@@ -91,7 +96,7 @@ def _servers(data: Mapping[str, Any], toml: bool) -> dict[str, Any]:
 
 
 def _data(text: str, toml: bool) -> dict[str, Any]:
-    return parse(text.encode(), name="the file", toml=toml)[0]
+    return parse(text, name="the file", toml=toml)[0]
 
 
 def _layout(text: str) -> tuple[Block, ...]:

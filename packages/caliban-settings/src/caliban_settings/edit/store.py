@@ -65,7 +65,7 @@ class RuleStore(Struct, frozen=True, kw_only=True):
         own = own if path is not None else target.name == OWN_FILE
 
         def change(text: str) -> str:
-            data, _ = parse(text.encode(), name=str(target), toml=True)
+            data, _ = parse(text, name=str(target), toml=True)
             known = {_words(entry.rule) for entry in rule_entries(data, own_file=own)}
             for rule in rules:
                 if _words(rule) not in known:
@@ -88,7 +88,7 @@ class RuleStore(Struct, frozen=True, kw_only=True):
             )
 
         def change(text: str) -> str:
-            data, _ = parse(text.encode(), name=str(kept.path), toml=True)
+            data, _ = parse(text, name=str(kept.path), toml=True)
             if kept.entry not in rule_entries(data, own_file=kept.own_file):
                 raise SettingsNotWritten("the file was changed meanwhile", hint="try again")
             return without_rule(text, kept.entry, own_file=kept.own_file)

@@ -16,7 +16,7 @@ from caliban_settings.edit.address import ANY_NAME, KeyAddress
 from caliban_settings.errors import SettingsError, SettingsNotWritten
 from caliban_settings.key import Form, Scope
 from caliban_settings.leaves import LeafPath, dotted, read_leaves, schema_tree
-from caliban_settings.parse import parse
+from caliban_settings.parse import check_writable, parse
 from caliban_settings.schema import SCHEMA
 from caliban_settings.source import Source
 
@@ -52,7 +52,11 @@ def read_value(text: str, address: KeyAddress) -> Any:
 
 
 def with_value(text: str, address: KeyAddress, value: Any) -> str:
-    """`text` with the setting as `value`, which is plain data. Raises `SettingsNotWritten`."""
+    """`text` with the setting as `value`, which is plain data. Raises `SettingsNotWritten`.
+
+    Raises `SettingsError` for a value that no file can hold.
+    """
+    check_writable({address.name: value}, f"`{one_line(address.name, max_chars=80)}`")
     data = _data(text)
     path = _spelled(data, address)
     wanted = copy.deepcopy(data)
@@ -109,7 +113,7 @@ def without_value(text: str, address: KeyAddress) -> str:
 
 def check_text(text: str, scope: Scope, path: Path) -> tuple[str, ...]:
     """Warnings about the whole text of a file. Raises `SettingsError` for what no setting may say."""
-    data, plain = parse(text.encode(), name=str(path), toml=True)
+    data, plain = parse(text, name=str(path), toml=True)
     source = Source(scope=scope, path=path, name=str(path), data=data, text=plain, toml=True)
     return tuple(read_leaves(source, schema_tree(SCHEMA))[1])
 
@@ -145,7 +149,7 @@ def _plain(value: Any) -> Any:
 
 
 def _data(text: str) -> dict[str, Any]:
-    return parse(text.encode(), name="the file", toml=True)[0]
+    return parse(text, name="the file", toml=True)[0]
 
 
 def _spelled(data: dict[str, Any], address: KeyAddress) -> LeafPath:

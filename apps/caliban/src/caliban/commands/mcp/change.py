@@ -13,7 +13,7 @@ from caliban.compose.workspace import build_workspace
 from caliban.errors import CommandRefused, MissingError, UsageError
 from caliban.stdio import complain
 from caliban_common.paths import config_dir, managed_settings_dir
-from caliban_common.text import one_line
+from caliban_common.text import half_pair, one_line
 from caliban_mcp.config import fetched_package, is_address
 from caliban_mcp.names import name_problem
 from caliban_settings import Scope
@@ -63,6 +63,8 @@ def add_json(invocation: Invocation) -> int:
     """Write a server that is given as JSON. Raises `UsageError`, `CommandRefused`."""
     values = invocation.values
     try:
+        if (at := half_pair(values["text"])) is not None:
+            raise ValueError(f"{values['text'][at : at + 6]} is half of a character")
         data = json.loads(values["text"])
     except (ValueError, RecursionError) as error:
         raise UsageError(f"mcp add-json was given no JSON: {one_line(str(error), max_chars=200)}") from None

@@ -176,7 +176,9 @@ class RunMemory:
         assert self.places is not None
         root, folder = str(self._workspace), os.path.dirname(path)
         within = root if root.endswith(os.sep) else root + os.sep
-        while folder != root and folder.startswith(within):  # text: a path of `pathlib` takes ten times as long
+        while folder != root and folder.startswith(
+            within
+        ):  # text: a path of `pathlib` takes ten times as long
             if any(os.path.lexists(os.path.join(folder, name)) for name in self.places.names):
                 return True
             folder = os.path.dirname(folder)
