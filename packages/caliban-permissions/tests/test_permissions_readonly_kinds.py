@@ -53,6 +53,12 @@ ASKED = {
         "tree -aIo x README.md",
         "find src -exec tree -Lo 2 {} ';'",
     ],
+    "an option behind an operand": [
+        "xxd README.md -p",
+        "xxd -p README.md -ps",
+        "uniq log.txt -c",
+        "uniq log.txt -- -d",
+    ],
     "a file of further arguments": ["strings @list", "strings -a -- @list", "git ls-files | xargs strings"],
     "a directory for a file": [
         "diff . sub",
@@ -367,6 +373,11 @@ class TestMoves:
     def test_a_deny_for_reading_holds(self, place: Any) -> None:
         for move in ("cd", "command cd", "builtin cd", "command -p cd", "command builtin cd"):
             assert place.verdict(f"{move} sub; cat leak", *self.RULES) == "deny", move
+
+    def test_what_is_set_for_all_that_follows_is_seen(self, place: Any) -> None:
+        rules = (("allow", "Bash:command export PATH=5"),)
+        assert place.verdict("command export PATH=5", *rules) == "allow"
+        assert place.verdict("command export PATH=5; ls", *rules) == "ask"
 
     def test_what_is_deleted_is_not_in_the_workspace(self, place: Any) -> None:
         rules = (("allow", "Bash:rm *"), ("allow", "Bash:command cd *"))

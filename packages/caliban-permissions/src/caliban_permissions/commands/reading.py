@@ -84,9 +84,7 @@ class ReadOnlyCommands:
         """Whether nothing in the line changes what its names mean, and only values are unknown."""
         line = self.command.line
         unknown = (item for item in self.command.opaque if not item.value_only)
-        changed = (
-            simple for simple in line.simple_commands if simple.argv[:1] and simple.argv[0] in _CHANGING
-        )
+        changed = (simple for simple in line.simple_commands if not _CHANGING.isdisjoint(_named(simple)))
         return next(unknown, None) is None and next(changed, None) is None
 
     @cached_property
@@ -121,6 +119,11 @@ class ReadOnlyCommands:
         """What people's rules for Read say to a file; `None` where they say nothing."""
         ruling = self.chain.decide(PathSubject((READER,), names), self.now)
         return ruling.action == "allow" if ruling.explicit else None
+
+
+def _named(simple: SimpleCommand) -> tuple[str, ...]:
+    """The words of which one may be the builtin that runs."""
+    return simple.argv if simple.argv[:1] == ("command",) else simple.argv[:1]
 
 
 def _is_apart(redirect: Redirect) -> bool:

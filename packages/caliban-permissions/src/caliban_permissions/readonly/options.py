@@ -33,7 +33,7 @@ class OptionGrammar(Struct, frozen=True):
     one in `long` may have a value behind `=`, and where options are single one dash is enough. Names in
     `files` have a file to read as their value, those in `scripts` the text that is otherwise the first
     operand, those in `recursive` make it read directories. `numbers`: `-20` is an option. At most `most`
-    operands.
+    operands; `options_first`: an option behind one of them may be another one.
     """
 
     flags: str = ""
@@ -47,6 +47,7 @@ class OptionGrammar(Struct, frozen=True):
     numbers: bool = False
     most: int = 512
     style: OptionStyle = "clusters"
+    options_first: bool = False
 
 
 class KnownArguments(Struct, frozen=True):
@@ -88,6 +89,8 @@ class _Reader:
         while self.at < len(self.words):
             word = self.words[self.at]
             self.at += 1
+            if self.grammar.options_first and self.operands and word.startswith("-") and word != "-":
+                return False
             if word == "--":
                 self.operands.extend(self.words[self.at :])
                 break

@@ -63,6 +63,7 @@ GRAMMARS: Mapping[str, OptionGrammar] = {
         "count repeated all-repeated ignore-case unique zero-terminated group",
         "skip-fields skip-chars check-chars",
         most=1,
+        options_first=True,
     ),
     "cut": OptionGrammar(
         "nsz",
@@ -99,7 +100,9 @@ GRAMMARS: Mapping[str, OptionGrammar] = {
     "hexdump": OptionGrammar("bcCdovx", "ns", "canonical no-squeezing", "length skip"),
     "hd": OptionGrammar("v", "ns"),
     # It looks at the first letter alone: after `-as` its operands are two, and the second one is written.
-    "xxd": OptionGrammar("abeEipu", "cgls", "ps plain postscript", most=1, style="single"),
+    "xxd": OptionGrammar(
+        "abeEipu", "cgls", "ps plain postscript", most=1, style="single", options_first=True
+    ),
     "strings": OptionGrammar("a", "nt", "all print-file-name", "bytes radix"),
     **dict.fromkeys("md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum".split(), _SUMS),
     "shasum": OptionGrammar("bt", "a", "binary text", "algorithm"),
