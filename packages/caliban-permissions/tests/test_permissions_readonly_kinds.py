@@ -138,6 +138,7 @@ ASKED = {
         'git log --format="%h $X"',
     ],
     "programs of a repository within": ["git log -p --submodule=diff", "git diff --submodule"],
+    "names of files outside": ["git ls-files /etc", "git check-ignore ../x", "cat $(git ls-files .env)"],
     "all of the configuration": ["git var -l"],
     "a verb behind an option": ["git stash -p list", "git stash -u show", "git reflog migrate"],
     "a name behind several colons": [
@@ -207,6 +208,7 @@ FREE = {
     "a format that has signatures checked": ["git log --format='%h %an %s' --grep=signature"],
     "a verb behind an option": ["git stash show -p", "git reflog -3", "git reflog HEAD@{1}"],
     "a file system": ["df -h /"],
+    "names of files": ["git check-ignore -v .env", "git ls-files .env"],
 }
 
 

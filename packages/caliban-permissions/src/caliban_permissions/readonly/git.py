@@ -133,6 +133,7 @@ _GRAMMARS: Mapping[str, OptionGrammar] = {
     "worktree": OptionGrammar("vz", "", "porcelain verbose", operands="text"),
     "config": OptionGrammar("", "", "get global local system bool int path", operands="text"),
 }
+_NAMES_ALONE = frozenset({"ls-files", "check-ignore"})
 _VERBS = frozenset({"stash", "worktree"})
 _REFLOGS = frozenset({"show", "list", "exists", "HEAD"})
 _LISTED_BY = frozenset(
@@ -188,6 +189,8 @@ def git_reads(words: tuple[str, ...]) -> Reads | None:
     trees = (Tree(directory, bare=True, indexed=True),) if listed else ()
     files = tuple(_below(directory, path) for path in named)
     null = "z" in arguments.options
+    if sub in _NAMES_ALONE:
+        return replace(reads, places=(*reads.places, *files), listed=trees, null=null)
     return replace(reads, files=files, listed=trees, null=null, compares=sub == "diff")
 
 
