@@ -1,4 +1,4 @@
-"""What developers read all day, under no rules at all: hardly any of it asks, though credentials lie there."""
+"""What developers read all day, under no rules: hardly any of it asks, though credentials lie there."""
 
 from __future__ import annotations
 
