@@ -98,7 +98,7 @@ class Bash:
                 (self.bin / name).symlink_to(real)
         self.bash = shutil.which("bash", path="/bin:/usr/bin") or "bash"
         self.records = root / "records"
-        self._around = _contained(root)
+        self._around = contained(root)
         self._fresh()
 
     def batch(self, lines: Sequence[str]) -> list[Seen | None]:
@@ -191,7 +191,7 @@ def _text(path: Path) -> str:
     return path.read_text(errors="replace")
 
 
-def _contained(root: Path) -> tuple[str, ...]:
+def contained(root: Path) -> tuple[str, ...]:
     """What keeps a line to `root`, where bubblewrap is installed: a generated one may write anywhere."""
     program = shutil.which("bwrap")
     if program is None:

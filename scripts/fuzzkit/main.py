@@ -16,6 +16,7 @@ from typing import NamedTuple, Protocol
 ROOT = Path(__file__).resolve().parents[2]
 TARGETS = {
     "shell": "command lines: what real bash runs and writes, against what was allowed and what is denied",
+    "reading": "lines of what only reads: what nobody was asked about, and what it did in real bash",
     "edit": "edits of files: the matcher of the edit tool against a plain one",
     "streams": "replies of models in bytes: cut, mixed up and in other pieces, through every decoder",
     "settings": "settings files: values or our own error, whatever stands in them",

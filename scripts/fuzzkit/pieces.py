@@ -296,6 +296,17 @@ PROGRAMS = [
         "$y rec1",
         "IFS=a rec1",
     ),
+    *(
+        "command cd sub;",
+        "command -p cd sub;",
+        "builtin cd sub;",
+        "command builtin cd sub;",
+        "printf '%5s%n' '' PATH;",
+        "printf '%n' x;",
+        "read -r path;",
+        "\\time rec1",
+        "command time rec1",
+    ),
 ]
 WRAPPED = [
     *(
@@ -398,6 +409,18 @@ WRAPPED = [
         "printf '%d' 'a[$(rec3)]'",
         "cd ../bin; ./rec3",
         "source ../bin/rec3",
+    ),
+    *(
+        "command cd ../bin; ./rec3",
+        "builtin cd ../bin && ./rec3",
+        "\\time -o f rec3",
+        "command time -f x rec3",
+        "nice time -ao f rec3",
+        "builtin command rec3",
+        "printf '%n' PATH; rec3",
+        "echo a.txt | xargs -n1 rec3",
+        "xargs rec3 <a.txt",
+        "x=rec3; printf -v y %s $x; $y",
     ),
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator
 
 from caliban_common.lazy import cached_property, lazy_pattern
@@ -52,16 +53,20 @@ class ShellCommand:
         """The simple commands in order. A `cd` adds a directory in which later simple commands may run."""
         subjects = []
         bases: tuple[str, ...] = (self.cwd,)
+        through_links = False
         commands = self.line.simple_commands[:_MAX_COMMANDS]
-        known = not any(simple.repeated and simple.argv[:1] in _MOVES for simple in commands)
+        known = not any(simple.repeated and _move(simple)[:1] in _MOVES for simple in commands)
         for simple in commands:
             subjects.append(SimpleSubject(self, simple, bases, known))
-            moves = simple.argv[0] if simple.argv else ""
+            moves = next(iter(_move(simple)), "")
             if moves in ("pushd", "popd") or (moves == "cd" and not _cd_target(simple)):
                 known = False
             elif moves == "cd" and known:
+                target = _cd_target(simple)
+                through_links = through_links or not all(self._is_literal(target, base) for base in bases)
                 bases = tuple(dict.fromkeys((*bases, *self._moved(simple, bases))))
-                known = len(bases) <= _MAX_BASES
+                # The shell takes a `..` for the directory by whose name it came, not for the one it is in.
+                known = len(bases) <= _MAX_BASES and not (through_links and ".." in target.split("/"))
         return tuple(subjects)
 
     @cached_property
@@ -164,6 +169,12 @@ class ShellCommand:
         anywhere = isinstance(rule.pattern.argument, Anywhere)
         return any(_may_begin(rule, text, anywhere=anywhere) for text in texts)
 
+    def _is_literal(self, target: str, base: str) -> bool:
+        """Whether a directory is where its name says, whatever links there are."""
+        return resolve(target, self.place, base).canonicals == (
+            posixpath.normpath(posixpath.join(base, target)),
+        )
+
     def _moved(self, simple: SimpleCommand, bases: tuple[str, ...]) -> Iterator[str]:
         target = _cd_target(simple)
         for base in bases:
@@ -201,9 +212,19 @@ class LineSubject:
                     yield glob, text
 
 
+def _move(simple: SimpleCommand) -> tuple[str, ...]:
+    """The arguments without `command` and `builtin` before them: what they call moves the shell as well."""
+    argv = simple.argv
+    while argv[:1] in (("command",), ("builtin",)):
+        argv = argv[1:]
+        while argv[:1] in (("-p",), ("--",)):
+            argv = argv[1:]
+    return argv
+
+
 def _cd_target(simple: SimpleCommand) -> str:
     """The literal directory of a `cd`; empty when it has none or several readings."""
-    operands = [word for word in simple.argv[1:] if word not in ("-P", "-L", "--", "-e", "-@")]
+    operands = [word for word in _move(simple)[1:] if word not in ("-P", "-L", "--", "-e", "-@")]
     if not operands and not simple.opaque:
         return "~"
     plain = len(operands) == 1 and operands[0][:1] not in ("-", "+", "") and not simple.opaque

@@ -16,7 +16,8 @@ from caliban_permissions.names import READER
 from caliban_permissions.paths import PathNames
 from caliban_permissions.readonly import LOOSE, Reads, Workspace, reads_of, why_not
 from caliban_permissions.rules.chain import RuleChain
-from caliban_permissions.shell import HOLE, SimpleCommand, Word
+from caliban_permissions.shell import HOLE, Redirect, SimpleCommand, Word
+from caliban_permissions.shell.variables import INERT_VARIABLES
 from caliban_permissions.subjects import PathSubject
 
 _WILDCARD = lazy_pattern(r"(?<!\\)[*?\[]")
@@ -30,6 +31,15 @@ _CHANGING = frozenset(
     "pushd popd dirs shift env".split()
 )
 """Builtins after which names may mean other programs, or programs find another environment."""
+
+_LOOKS = frozenset(
+    "LS_COLORS LSCOLORS GREP_COLORS JQ_COLORS BLOCK_SIZE TIME_STYLE QUOTING_STYLE BC_LINE_LENGTH TREE_COLORS "
+    "GIT_OPTIONAL_LOCKS DEBUG IFS".split()
+)
+"""Variables that say how programs show what they read. Others name files, or columns with secrets in them.
+
+`IFS` is set for `read` alone: before another program the line is not clear.
+"""
 
 
 class ReadOnlyCommands:
@@ -48,7 +58,7 @@ class ReadOnlyCommands:
         if not simple.parsed.words:
             return None if simple.parsed.assigns and not simple.parsed.redirects else ""
         reads = self._reads_of(simple.parsed)
-        if reads is None:
+        if reads is None or not all(map(_is_inert, simple.parsed.assigns)):
             return ""
         if simple.planted:
             return "the program may be one of the workspace"
@@ -74,9 +84,7 @@ class ReadOnlyCommands:
         """Whether nothing in the line changes what its names mean, and only values are unknown."""
         line = self.command.line
         unknown = (item for item in self.command.opaque if not item.value_only)
-        changed = (
-            simple for simple in line.simple_commands if simple.argv[:1] and simple.argv[0] in _CHANGING
-        )
+        changed = (simple for simple in line.simple_commands if not _CHANGING.isdisjoint(_named(simple)))
         return next(unknown, None) is None and next(changed, None) is None
 
     @cached_property
@@ -98,10 +106,10 @@ class ReadOnlyCommands:
         for at in range(2, len(pieces)):
             if pieces[at] is simple and pieces[at - 1] == "|":
                 feeder = pieces[at - 2]
-                redirected = isinstance(feeder, SimpleCommand) and any(
-                    item.writes and item.descriptor in ("", "1") for item in feeder.redirects
-                )
-                return feeder if isinstance(feeder, SimpleCommand) and not redirected else None
+                # What else goes into the pipe, or comes out of a file instead of it, is no name of a file.
+                if isinstance(feeder, SimpleCommand) and all(map(_is_apart, feeder.redirects)):
+                    return None if any(item.op[:1] == "<" for item in simple.redirects) else feeder
+                return None
         return None
 
     def _workspace(self, simple: SimpleSubject) -> Workspace:
@@ -111,6 +119,25 @@ class ReadOnlyCommands:
         """What people's rules for Read say to a file; `None` where they say nothing."""
         ruling = self.chain.decide(PathSubject((READER,), names), self.now)
         return ruling.action == "allow" if ruling.explicit else None
+
+
+def _named(simple: SimpleCommand) -> tuple[str, ...]:
+    """The words of which one may be the builtin that runs."""
+    return simple.argv if simple.argv[:1] == ("command",) else simple.argv[:1]
+
+
+def _is_apart(redirect: Redirect) -> bool:
+    """Whether a redirect leaves standard output alone, and puts nothing beside it."""
+    return redirect.descriptor == "2" and redirect.op in (">", ">>")
+
+
+def _is_inert(assignment: Word) -> bool:
+    """Whether a variable set for one program says at most how it shows what it reads."""
+    name, _, value = assignment.text.partition("=")
+    name = name.removesuffix("+")
+    if name.endswith("PAGER") and value == "cat":
+        return True
+    return name in INERT_VARIABLES or name in _LOOKS or name.islower()
 
 
 def _folder(glob: str, *, at_home: bool) -> str:

@@ -8,9 +8,10 @@ from caliban_permissions.readonly.reads import Reads, Tree, plain_globs
 from caliban_permissions.shell import HOLE
 
 _ALONE = frozenset(
-    "-print -print0 -ls -empty -prune -quit -depth -d -xdev -mount -true -false -readable -writable "
+    "-ls -empty -prune -quit -depth -d -xdev -mount -true -false -readable -writable "
     "-executable -nouser -nogroup -daystart -noleaf -ignore_readdir_race".split()
 )
+_PRINTS = frozenset({"-print", "-print0"})
 _JOINING = frozenset("! ( ) -not -a -and -o -or ,".split())
 _WITH_VALUE = frozenset(
     "-name -iname -path -ipath -wholename -iwholename -type -xtype -size -mtime -mmin -atime -amin -ctime "
@@ -30,6 +31,7 @@ def find_reads(words: tuple[str, ...]) -> Reads | None:
     roots = words[:start] or (".",)
     files: list[str] = []
     names: list[str] = []
+    printed = False
     at = start
     while at < len(words):
         word = words[at]
@@ -39,8 +41,10 @@ def find_reads(words: tuple[str, ...]) -> Reads | None:
                 return None
             if word in _WITH_FILE:
                 files.append(words[at])
-            elif word == "-name":
+            elif word == "-name" and not printed:
                 names.append(words[at])
+        elif word in _PRINTS:
+            printed = True  # what is tested behind it, is printed whatever the test says
         elif word not in _ALONE and word not in _JOINING:
             return None
         at += 1

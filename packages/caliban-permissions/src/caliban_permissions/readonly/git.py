@@ -1,9 +1,11 @@
 """The sub-commands of git that only read, with the options of which that is known."""
 
+# ruff: noqa: SIM905 - a table of words reads best as words
+
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -17,8 +19,7 @@ _DIFF_LONG = (
     "compact-summary color no-color color-words word-diff minimal patience histogram cached staged "
     "merge-base no-ext-diff no-textconv full-index binary abbrev find-renames find-copies no-renames "
     "check ignore-space-change ignore-all-space ignore-blank-lines ignore-space-at-eol ignore-cr-at-eol "
-    "function-context exit-code quiet text relative no-prefix no-relative ignore-submodules "
-    "submodule unified "
+    "function-context exit-code quiet text relative no-prefix no-relative ignore-submodules unified "
     "diff-filter diff-algorithm stat-width inter-hunk-context pickaxe-all pickaxe-regex cumulative "
     "irreversible-delete"
 )
@@ -107,7 +108,7 @@ _GRAMMARS: Mapping[str, OptionGrammar] = {
     "diff-index": _DIFF,
     "diff-files": _DIFF,
     "cherry": OptionGrammar("v", "", "abbrev"),
-    "var": OptionGrammar("l", "", ""),
+    "var": OptionGrammar(operands="text", most=1),
     "version": OptionGrammar("", "", "build-options", operands="none"),
     "grep": OptionGrammar(
         "aiIwvhHEGPFnlLcoqWpzr",
@@ -132,6 +133,15 @@ _GRAMMARS: Mapping[str, OptionGrammar] = {
     "worktree": OptionGrammar("vz", "", "porcelain verbose", operands="text"),
     "config": OptionGrammar("", "", "get global local system bool int path", operands="text"),
 }
+_NAMES_ALONE = frozenset({"ls-files", "check-ignore"})
+_VERBS = frozenset({"stash", "worktree"})
+_REFLOGS = frozenset({"show", "list", "exists", "HEAD"})
+_LISTED_BY = frozenset(
+    "c m o d z cached modified others deleted exclude-standard deduplicate error-unmatch".split()
+)
+_OF_HISTORY = frozenset({"cached", "staged", "merge-base"})
+_MAGIC = lazy_pattern(r"^(?:\([^)]*\)|[!^/]+)")
+_SIGNATURE = lazy_pattern(r"%[-+ ]?G")
 _LISTS = frozenset({"l", "list", "contains", "no-contains", "merged", "no-merged", "points-at"})
 _PLAIN_KEYS = lazy_pattern(
     r"(?:user\.(?:name|email)|init\.defaultbranch|core\.(?:bare|editor|autocrlf|eol|filemode|hookspath)|"
@@ -155,8 +165,10 @@ def git_reads(words: tuple[str, ...]) -> Reads | None:
         return None
     sub, rest = words[at], words[at + 1 :]
     grammar = _GRAMMARS.get(sub)
-    if grammar is None or any("::" in word for word in rest):
+    if grammar is None or any("::" in word for word in rest) or any(map(_verifies, _formats(rest))):
         return None
+    if sub in _VERBS and rest[:1] and rest[0].startswith("-"):
+        return None  # with an option for the first word another verb may be meant
     arguments = read_arguments(rest, grammar)
     if arguments is None or not _only_reads(sub, arguments):
         return None
@@ -173,13 +185,13 @@ def git_reads(words: tuple[str, ...]) -> Reads | None:
     named += tuple(
         value.rpartition(":")[2] for option, value in arguments.values if option == "L" and ":" in value
     )
-    listed = sub == "ls-files" or (sub == "diff" and "name-only" in arguments.options)
-    trees = (
-        (Tree(directory),) if listed and directory == "." and not arguments.options & {"s", "stage"} else ()
-    )
+    listed = directory == "." and _lists(sub, arguments)
+    trees = (Tree(directory, bare=True, indexed=True),) if listed else ()
     files = tuple(_below(directory, path) for path in named)
     null = "z" in arguments.options
-    return replace(reads, files=files, listed=trees, null=null)
+    if sub in _NAMES_ALONE:
+        return replace(reads, places=(*reads.places, *files), listed=trees, null=null)
+    return replace(reads, files=files, listed=trees, null=null, compares=sub == "diff")
 
 
 def _only_reads(sub: str, arguments: KnownArguments) -> bool:
@@ -198,7 +210,7 @@ def _only_reads(sub: str, arguments: KnownArguments) -> bool:
         case "worktree":
             return operands == ("list",)
         case "reflog":
-            return operands[:1] not in (("expire",), ("delete",), ("drop",), ("write",))
+            return not operands or operands[0] in _REFLOGS or "@" in operands[0]
         case "config":
             keys = operands[1:] if operands[:1] == ("get",) else operands
             return len(keys) == 1 and _PLAIN_KEYS.fullmatch(keys[0]) is not None
@@ -207,10 +219,36 @@ def _only_reads(sub: str, arguments: KnownArguments) -> bool:
 
 
 def _paths(word: str) -> tuple[str, ...]:
-    """What of an operand may be a file: all of it, and what stands behind the name of a revision."""
-    tail = word.partition(":")[2]
-    magic = word.startswith(":")
-    return (tail.lstrip("/") or word,) if magic else (word, tail) if tail else (word,)
+    """What of an operand may be a file: all of it, and what stands behind the name of a revision.
+
+    A name may have colons of its own, and before the colon a message or a time that is looked for.
+    """
+    tails = tuple(word[at + 1 :] for at, char in enumerate(word) if char == ":")
+    if not word.startswith(":"):
+        return (word, *filter(None, tails))
+    return tuple(_MAGIC.sub("", tail).lstrip("/") or word for tail in tails)
+
+
+def _formats(words: tuple[str, ...]) -> Iterator[str]:
+    """What says how something is shown or sorted."""
+    for at, word in enumerate(words):
+        option, equals, value = word.partition("=")
+        if option in ("--format", "--pretty", "--sort"):
+            yield value if equals else " ".join(words[at + 1 : at + 2])
+
+
+def _verifies(text: str) -> bool:
+    """Whether a format makes git run the program that checks signatures, or may: nobody knows all of it."""
+    return HOLE in text or "signature" in text or _SIGNATURE.search(text) is not None
+
+
+def _lists(sub: str, arguments: KnownArguments) -> bool:
+    """Whether it prints names of files below the directory, and of none that only history knows."""
+    if sub == "ls-files":
+        inside = all(word[:1] not in (":", "/") and ".." not in word for word in arguments.operands)
+        return inside and arguments.options <= _LISTED_BY
+    of_history = arguments.operands or arguments.options & _OF_HISTORY
+    return sub == "diff" and "name-only" in arguments.options and not of_history
 
 
 def _below(directory: str, path: str) -> str:

@@ -10,13 +10,12 @@ from fnmatch import fnmatchcase
 from msgspec import Struct
 
 from caliban_permissions.paths import PathContext, PathNames, real_path
-from caliban_permissions.readonly.reads import Reads, Tree
-from caliban_permissions.readonly.repository import harmless_repository
+from caliban_permissions.readonly.reads import DEVICES, Reads, Tree
+from caliban_permissions.readonly.repository import harmless_repository, in_repository, tracked_names
 from caliban_permissions.secrets import is_secret, is_secret_name
 
 _MAX_ENTRIES = 20_000
 _MAX_ASKED = 4_000
-_DEVICES = frozenset({"/dev/null", "/dev/stdin", "/dev/zero", "-"})
 _IGNORE_FILES = (".gitignore", ".ignore", ".rgignore", ".git/info/exclude")
 _CUT = frozenset(" \t\n'\"\\")
 
@@ -37,17 +36,20 @@ class Workspace(Struct, frozen=True):
 def why_not(reads: Reads, workspace: Workspace) -> str | None:
     """What of it may not be read unasked; `None` where everything may."""
     for text in (*reads.files, *reads.places):
-        problem = None if text in _DEVICES else _of_path(text, workspace, shows=text in reads.files)
+        problem = None if text in DEVICES else _of_path(text, workspace, shows=text in reads.files)
         if problem is not None:
             return problem
     for tree in reads.trees:
-        problem = _of_path(tree.root, workspace, shows=True) or _of_tree(tree, workspace)
+        problem = _of_path(tree.root, workspace, shows=True) or _of_index(tree, workspace)
+        problem = problem or _of_tree(tree, workspace)
         if problem is not None:
             return problem
     for text in reads.repositories:
         names = workspace.names_of(text)
         if not names.canonicals or not all(map(harmless_repository, names.canonicals)):
             return "the configuration of the repository names programs"
+        if reads.compares and reads.files and not all(map(in_repository, names.canonicals)):
+            return "there is no repository, so that git reads any file"
     return None
 
 
@@ -74,10 +76,26 @@ def _below(canonicals: tuple[str, ...], place: PathContext) -> Iterator[str]:
         yield canonical[len(root) :] or "/"
 
 
+def _of_index(tree: Tree, workspace: Workspace) -> str | None:
+    """What of the names in the index cannot be an argument; they need not be those of any file."""
+    if not tree.indexed:
+        return None
+    for directory in workspace.names_of(tree.root).canonicals:
+        names = tracked_names(directory)
+        if names is None:
+            return "the names in the index cannot be read"
+        for name in names:
+            if "/-" in f"/{name}" or (tree.split and not _CUT.isdisjoint(name)):
+                return f"the name {name!r} in the index is no plain argument"
+    return None
+
+
 def _of_tree(tree: Tree, workspace: Workspace) -> str | None:
     """Look through a directory for what may not be read; too much to look at is a reason, too."""
     left = _MAX_ASKED if workspace.guarded else _MAX_ENTRIES
-    waiting = [*workspace.names_of(tree.root).canonicals]
+    roots = workspace.names_of(tree.root).canonicals
+    waiting = [*roots]
+    linked = set(roots)
     while waiting:
         directory = waiting.pop()
         try:
@@ -87,12 +105,21 @@ def _of_tree(tree: Tree, workspace: Workspace) -> str | None:
                     if left < 0:
                         return "there are too many files to look at"
                     problem = _of_entry(entry, tree, workspace)
+                    if tree.fed and tree.bare and directory in roots and entry.name.startswith("-"):
+                        problem = problem or f"the name {entry.name!r} becomes an option"
                     if problem is not None:
                         return problem
-                    if entry.is_dir(follow_symlinks=False) and _seen(entry, tree, workspace):
-                        waiting.append(entry.path)
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting += [entry.path] if _seen(entry, tree, workspace) else []
+                    elif tree.links and not tree.fed and entry.is_symlink() and entry.is_dir():
+                        real = real_path(entry.path)
+                        waiting += [] if real in linked else [real]
+                        linked.add(real)
         except NotADirectoryError:
             continue
+        except FileNotFoundError:
+            if not (tree.optional and directory in roots):
+                return f"{directory} cannot be looked at"
         except (OSError, ValueError):
             return f"{directory} cannot be looked at"
     return None
@@ -115,15 +142,23 @@ def _of_entry(entry: os.DirEntry[str], tree: Tree, workspace: Workspace) -> str 
         real = real_path(entry.path)
         if not workspace.place.inside(real):
             return f"{entry.path} leads outside the workspace"
-        if is_secret_name(os.path.basename(real).lower()):  # noqa: PTH119 - a str in, a str out
+        if _is_secret_place(real, workspace.place):
             return f"{entry.path} may hold credentials"
     verdict = None
     if workspace.guarded and _seen(entry, tree, workspace):
         verdict = workspace.verdict(workspace.names_of(entry.path))
     if verdict is False:
         return f"a rule for Read means {entry.path}"
-    secret = verdict is None and is_secret_name(name.lower()) and _seen(entry, tree, workspace)
-    return f"{entry.path} may hold credentials" if secret else None
+    # Where only some names are looked for, the directories above are not asked about.
+    secret = is_secret_name(name.lower()) or (
+        bool(tree.names) and _is_secret_place(entry.path, workspace.place)
+    )
+    shown = verdict is None and secret and _seen(entry, tree, workspace)
+    return f"{entry.path} may hold credentials" if shown else None
+
+
+def _is_secret_place(canonical: str, place: PathContext) -> bool:
+    return any(map(is_secret, _below((canonical,), place)))
 
 
 def _seen(entry: os.DirEntry[str], tree: Tree, workspace: Workspace) -> bool:

@@ -18,7 +18,9 @@ _SED = OptionGrammar(
     "expression",
     operands="script",
 )
-_AWK_REACHES_OUT = lazy_pattern(r"ARGV|ARGC|ENVIRON|PROCINFO|SYMTAB|FUNCTAB|@|getline|system|/dev/|nextfile")
+_AWK_REACHES_OUT = lazy_pattern(
+    r"ARGV|ARGC|ENVIRON|PROCINFO|SYMTAB|FUNCTAB|@|textdomain|getline|system|/dev/|nextfile"
+)
 _ASSIGNS = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*=")
 _JQ = OptionGrammar(
     "rcsSenaCMjR",
@@ -29,8 +31,9 @@ _JQ = OptionGrammar(
     operands="script",
 )
 _JQ_REACHES_OUT = lazy_pattern(
-    r"\$ENV|(?<![.\w])env\b|\binclude\b|\bimport\b|\bmodulemeta\b|\$__prog|get_search_list"
+    r"(?<!\.)\bENV\b|(?<![.\w])env\b|\binclude\b|\bimport\b|\bmodulemeta\b|\$__prog|get_search_list"
 )
+_SETS = lazy_pattern(r"%[^A-Za-z%\\]*[hjlLtz]*n")
 _JQ_PAIRS = frozenset({"--arg", "--argjson"})
 _UNARY = frozenset("-e -f -d -r -w -x -s -L -h -S -p -b -c -u -g -k -n -z -t -O -G -N".split())
 _FILE_TESTS = _UNARY - {"-n", "-z", "-t"}
@@ -100,6 +103,9 @@ def test_reads(words: tuple[str, ...]) -> Reads | None:
 
 
 def printf_reads(words: tuple[str, ...]) -> Reads | None:
-    """`printf` with a format of its own, which is no option."""
+    """`printf` with a format of its own, which is no option and sets no variable: `%n` does."""
     words = words[1:] if words[:1] == ("--",) else words
-    return NOTHING if words and not words[0].startswith(("-", HOLE)) else None
+    if not words or words[0].startswith(("-", HOLE)) or _SETS.search(words[0]):
+        return None
+    known = HOLE not in words[0] or (len(words) == 1 and 2 * HOLE not in words[0])
+    return NOTHING if known else None

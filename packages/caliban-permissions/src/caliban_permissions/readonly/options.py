@@ -18,16 +18,22 @@ Operands: TypeAlias = Literal["files", "names", "text", "script", "none"]
 """What the operands are: files whose contents are read, files of which only the name or the state is shown,
 plain text, one text and then files, or nothing."""
 
+OptionStyle: TypeAlias = Literal["clusters", "apart", "single"]
+"""How short options are written: in clusters with a value behind its letter, as getopt reads them; in such
+with the value `apart`, in the next word; or each `single`, in a word of its own. A number may be glued."""
+
 _NUMBER = lazy_pattern(r"-[0-9]+")
+_GLUED = lazy_pattern(r"[-+]?[0-9][0-9a-fx]*")
 
 
 class OptionGrammar(Struct, frozen=True):
     """The options of a program that only read.
 
     `flags` and `takes` are short options without and with a value, `long` and `long_takes` the long ones;
-    one in `long` may have a value behind `=`. Names in `files` have a file to read as their value, those
-    in `scripts` the text that is otherwise the first operand, those in `recursive` make it read
-    directories. `numbers`: `-20` is an option. At most `most` operands.
+    one in `long` may have a value behind `=`, and where options are single one dash is enough. Names in
+    `files` have a file to read as their value, those in `scripts` the text that is otherwise the first
+    operand, those in `recursive` make it read directories. `numbers`: `-20` is an option. At most `most`
+    operands; `options_first`: an option behind one of them may be another one.
     """
 
     flags: str = ""
@@ -40,6 +46,8 @@ class OptionGrammar(Struct, frozen=True):
     recursive: str = ""
     numbers: bool = False
     most: int = 512
+    style: OptionStyle = "clusters"
+    options_first: bool = False
 
 
 class KnownArguments(Struct, frozen=True):
@@ -81,6 +89,8 @@ class _Reader:
         while self.at < len(self.words):
             word = self.words[self.at]
             self.at += 1
+            if self.grammar.options_first and self.operands and word.startswith("-") and word != "-":
+                return False
             if word == "--":
                 self.operands.extend(self.words[self.at :])
                 break
@@ -109,13 +119,18 @@ class _Reader:
         return name in self.long
 
     def _short(self, word: str) -> bool:
+        style = self.grammar.style
+        if style == "single" and word[1:] in self.long:
+            return self._long(word[1:])
         for place, letter in enumerate(word[1:], start=2):
             if letter in self.grammar.takes:
                 if place < len(word):
+                    if style != "clusters" and not _GLUED.fullmatch(word, place):
+                        return False
                     self.values.append((letter, word[place:]))
                     return True
                 return self._value(letter)
-            if letter not in self.grammar.flags:
+            if letter not in self.grammar.flags or (style == "single" and len(word) > 2):
                 return False
             self.options.add(letter)
         return True

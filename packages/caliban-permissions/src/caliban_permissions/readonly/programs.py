@@ -1,5 +1,7 @@
 """What a simple command looks at if it only reads, by its program and arguments."""
 
+# ruff: noqa: SIM905 - a table of words reads best as words
+
 from __future__ import annotations
 
 import re
@@ -9,15 +11,16 @@ from msgspec.structs import replace
 
 from caliban_common.lazy import lazy_pattern
 from caliban_permissions.commands.files import shared_device
-from caliban_permissions.commands.wrappers import inner_start
 from caliban_permissions.readonly.find import find_reads
 from caliban_permissions.readonly.git import git_reads
 from caliban_permissions.readonly.languages import awk_reads, jq_reads, printf_reads, sed_reads, test_reads
 from caliban_permissions.readonly.options import KnownArguments, OptionGrammar, read_arguments
 from caliban_permissions.readonly.processes import ps_reads
+from caliban_permissions.readonly.quirks import quirk, readmitted, runs_plainly, with_endings
 from caliban_permissions.readonly.reads import NOTHING, Reads, Tree, plain_globs
 from caliban_permissions.readonly.table import FREE, GRAMMARS, VERSIONS
 from caliban_permissions.shell import HOLE
+from caliban_permissions.shell.variables import harmless
 
 LOOSE = HOLE * 2
 """Stands for text that is not known and that may become any number of words."""
@@ -25,7 +28,7 @@ LOOSE = HOLE * 2
 _SYSTEM_DIRECTORIES = ("/bin/", "/usr/bin/")
 _TRANSPARENT = frozenset({"timeout", "gtimeout", "nice", "time", "command"})
 _VARIABLE = lazy_pattern(r"[a-z_][a-z0-9_]*")
-_PLAIN_DATE = frozenset("-u --utc --universal -R --rfc-email -I -Iseconds -Iminutes -Idate -Ihours".split())  # noqa: SIM905
+_PLAIN_DATE = frozenset("-u --utc --universal -R --rfc-email -I -Iseconds -Iminutes -Idate -Ihours".split())
 _TAR_LISTS = lazy_pattern(r"-?(?=[a-zJ]*t)[tzjJv]*f")
 _ZIP_LISTS = (("-l",), ("-v",), ("-Z1",))
 _MANY = 512
@@ -57,8 +60,8 @@ def reads_of(argv: tuple[str, ...], fed: Reads | None = None) -> Reads | None:
         name = _program(argv[0])
         if name not in _TRANSPARENT or (name == "command" and argv[1:2] in (("-v",), ("-V",))):
             break
-        start = inner_start(argv)
-        if start is None or any(HOLE in word for word in argv[:start]):
+        start = runs_plainly(argv)
+        if start is None:
             return None
         argv = argv[start:]
     name = _program(argv[0])
@@ -69,7 +72,7 @@ def reads_of(argv: tuple[str, ...], fed: Reads | None = None) -> Reads | None:
         return NOTHING
     if len(words) == 1 and words[0] in VERSIONS.get(name, ()):
         return NOTHING
-    if any(LOOSE in word for word in words):
+    if any(LOOSE in word for word in words) and name != "printf":
         return None
     if name == "xargs":
         return _xargs(words, fed)
@@ -94,12 +97,14 @@ def _own(name: str, words: tuple[str, ...]) -> Reads | None:
         case "tar" | "gtar" | "bsdtar":
             return _tar(words)
         case "unzip":
-            return Reads(files=words[1:]) if words[:1] in _ZIP_LISTS and len(words) == 2 else None
+            listing = words[:1] in _ZIP_LISTS and len(words) == 2 and HOLE not in words[1]
+            return with_endings(Reads(files=words[1:])) if listing else None
     grammar = GRAMMARS.get(name)
     if grammar is None:
         return None
     arguments = read_arguments(words, grammar)
-    return None if arguments is None else _by_grammar(name, grammar, arguments)
+    reads = None if arguments is None else _by_grammar(name, grammar, arguments)
+    return reads if reads is None or arguments is None else quirk(name, arguments, reads)
 
 
 def _program(word: str) -> str | None:
@@ -130,7 +135,8 @@ def _by_grammar(name: str, grammar: OptionGrammar, arguments: KnownArguments) ->
             pass
     if name == "fd":
         roots = operands or (".",)
-        return Reads(places=roots, listed=_trees(roots), null=bool(named & {"0", "print0"}))
+        listed = _trees(roots, bare=not operands)
+        return Reads(places=roots, listed=listed, null=bool(named & {"0", "print0"}))
     if name == "rg":
         return _ripgrep(arguments, operands, files)
     if not named.intersection(grammar.recursive.split()):
@@ -139,15 +145,17 @@ def _by_grammar(name: str, grammar: OptionGrammar, arguments: KnownArguments) ->
     include = tuple(value for option, value in arguments.values if option == "include")
     if not plain_globs(include) or any(option == "exclude" for option, _ in arguments.values):
         include = ()
-    trees = _trees(operands or (".",), links=links, names=include)
-    lists = trees if named & {"l", "L", "files-with-matches", "files-without-match"} else ()
+    trees = _trees(operands or (".",), links=links, names=include, bare=not operands)
+    lists = trees if named & _FILES_ALONE else ()
     return Reads(files=files, trees=trees, listed=lists, null=bool(named & {"Z", "null"}))
 
 
 def _ripgrep(arguments: KnownArguments, operands: tuple[str, ...], files: tuple[str, ...]) -> Reads:
+    names = readmitted(arguments)
     hidden = bool(arguments.options & {"hidden", ".", "u", "unrestricted", "no-ignore"})
-    trees = _trees(operands or (".",), hidden=hidden)
-    lists = arguments.options & {"files", "l", "files-with-matches", "files-without-match"}
+    hidden = hidden or names is not None
+    trees = _trees(operands or (".",), hidden=hidden, names=names or (), bare=not operands)
+    lists = arguments.options & ({"files"} | _FILES_ALONE) and arguments.options <= _LISTS_WITH
     null = bool(arguments.options & {"0", "null"})
     if "files" in arguments.options:
         return Reads(files=files, places=operands or (".",), listed=trees, null=null)
@@ -155,10 +163,23 @@ def _ripgrep(arguments: KnownArguments, operands: tuple[str, ...], files: tuple[
 
 
 def _trees(
-    roots: tuple[str, ...], *, hidden: bool = True, links: bool = False, names: tuple[str, ...] = ()
+    roots: tuple[str, ...],
+    *,
+    hidden: bool = True,
+    links: bool = False,
+    names: tuple[str, ...] = (),
+    bare: bool = False,
 ) -> tuple[Tree, ...]:
-    return tuple(Tree(root, hidden, links, names) for root in roots)
+    return tuple(Tree(root, hidden, links, names, bare=bare) for root in roots)
 
+
+_FILES_ALONE = frozenset({"l", "L", "files-with-matches", "files-without-match"})
+_LISTS_WITH = _FILES_ALONE | frozenset(
+    "files i S s v w x n N H I F P U u 0 . ignore-case smart-case case-sensitive word-regexp line-regexp "
+    "invert-match hidden no-hidden no-ignore no-ignore-vcs no-ignore-parent unrestricted multiline "
+    "multiline-dotall fixed-strings pcre2 null no-messages no-config text a crlf".split()
+)
+"""Options of `rg` with which it prints names of files: what is shown together with them is not always one."""
 
 _PASSING: Mapping[str, OptionGrammar] = {
     **dict.fromkeys(("grep", "egrep", "fgrep"), OptionGrammar("ivEFwx", "e", operands="script", scripts="e")),
@@ -195,7 +216,8 @@ def _xargs(words: tuple[str, ...], fed: Reads | None) -> Reads | None:
         return NOTHING  # it prints what it is fed, whatever that is
     if fed is None or not fed.listed or null != fed.null:
         return None
-    return _on_fed(words[at:], fed, tuple(replace(tree, split=not null, links=True) for tree in fed.listed))
+    trees = tuple(replace(tree, split=not null, links=True, fed=True) for tree in fed.listed)
+    return _on_fed(words[at:], fed, trees)
 
 
 def _on_fed(inner: tuple[str, ...], fed: Reads, trees: tuple[Tree, ...]) -> Reads | None:
@@ -208,12 +230,21 @@ def _on_fed(inner: tuple[str, ...], fed: Reads, trees: tuple[Tree, ...]) -> Read
     reads = reads_of((*inner, "./fed"))
     if reads is None or reads.trees or "./fed" not in (*reads.files, *reads.places):
         return None
+    if any(tree.bare for tree in trees) and _program(inner[0]) == "strings":
+        return None  # a name could be one of those that it takes arguments from
     return Reads(
         files=tuple(file for file in reads.files if file != "./fed"),
         places=(*fed.places, *(place for place in reads.places if place != "./fed")),
         trees=(*fed.trees, *trees),
-        listed=trees,
+        listed=trees if _names_files(inner) else (),
     )
+
+
+def _names_files(inner: tuple[str, ...]) -> bool:
+    """Whether a program that is run on files prints their names and nothing else."""
+    grammar = GRAMMARS.get(inner[0])
+    arguments = read_arguments(inner[1:], grammar) if grammar is not None and "grep" in inner[0] else None
+    return arguments is not None and bool(arguments.options & _FILES_ALONE)
 
 
 def _find_running(words: tuple[str, ...]) -> Reads | None:
@@ -225,7 +256,7 @@ def _find_running(words: tuple[str, ...]) -> Reads | None:
     reads = find_reads(words[:at])
     if reads is None or not reads.listed:
         return None
-    return _on_fed(inner, reads, tuple(replace(tree, links=True) for tree in reads.listed))
+    return _on_fed(inner, reads, tuple(replace(tree, links=True, fed=True) for tree in reads.listed))
 
 
 def _cd(words: tuple[str, ...]) -> Reads | None:
@@ -253,7 +284,8 @@ def _date(words: tuple[str, ...]) -> Reads | None:
 def _read(words: tuple[str, ...]) -> Reads | None:
     """`read` into variables of the shell by plain names, which no program looks at."""
     names = [word for word in words if word not in ("-r", "-s")]
-    return NOTHING if names and all(map(_VARIABLE.fullmatch, names)) else None
+    plain = all(_VARIABLE.fullmatch(name) and harmless(name, None) for name in names)
+    return NOTHING if names and plain else None
 
 
 def _tar(words: tuple[str, ...]) -> Reads | None:

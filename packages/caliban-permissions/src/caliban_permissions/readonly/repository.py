@@ -10,13 +10,17 @@ an unpacked archive may: git is only taken to read where every section of the co
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from caliban_common.lazy import lazy_pattern
 from caliban_common.paths import expand_user
 from caliban_permissions.paths import real_path
+from caliban_permissions.readonly.index import index_names
 
 _SECTION = lazy_pattern(r"\[\s*([A-Za-z0-9.-]+)(?:\s+\"[^\"\n]*\")?\s*\]")
+_HEAD = lazy_pattern(r"ref: refs/|[0-9a-f]{40}")
+_PLAIN_PATH = lazy_pattern(r'"?([A-Za-z0-9_./~-]+)"?')
 _KEY = lazy_pattern(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=|$)")
 _SECTIONS = frozenset(
     "remote branch user init pull push fetch rebase color advice gc pack lfs receive tag status log "
@@ -45,9 +49,23 @@ def harmless_repository(directory: str) -> bool:
 
     One with repositories within it is not looked through.
     """
-    entry = _git_directory(directory)
-    if entry is None:
-        return True
+    return all(map(_harmless, _candidates(directory)))
+
+
+def in_repository(directory: str) -> bool:
+    """Whether git may find a repository from the canonical `directory`."""
+    return next(_candidates(directory), None) is not None
+
+
+def tracked_names(directory: str) -> tuple[str, ...] | None:
+    """The names that the index of the repository holds; `None` where they cannot be read."""
+    found = [Path(entry) for entry in _candidates(directory)]
+    if len(found) != 1:
+        return None
+    return index_names((found[0] if found[0].is_dir() else _linked(found[0])) / "index")
+
+
+def _harmless(entry: str) -> bool:
     git_directory = Path(entry)
     own = git_directory if git_directory.is_dir() else _linked(git_directory)
     commondir = _read(own / "commondir")
@@ -65,24 +83,42 @@ def planted_repository(directory: str) -> bool:
 
     Its configuration and hooks are files like any others there, and git runs the programs that they name.
     """
-    entry = _git_directory(directory)
-    return entry is not None and ".git" not in entry.split(os.sep)
+    return any(".git" not in entry.split(os.sep) for entry in _candidates(directory))
 
 
-def _git_directory(start: str) -> str | None:
-    """The directory or file that makes `start` part of a repository; `None` outside of repositories."""
+def _candidates(start: str) -> Iterator[str]:
+    """The directories and files that may make `start` part of a repository, to the first that surely does.
+
+    Git passes by what looks like a repository and is none.
+    """
     current = start
     for _ in range(_MAX_CLIMB):
         entry = os.path.join(current, ".git")
-        if os.path.isdir(entry) or os.path.isfile(entry):
-            return entry
-        if os.path.isfile(os.path.join(current, "HEAD")) and os.path.isdir(os.path.join(current, "objects")):
-            return current
+        if os.path.isfile(entry):
+            yield entry
+            return
+        found = [entry] if os.path.isdir(entry) else []
+        for place in (*found, *([current] if _may_be_bare(current) else [])):
+            yield place
+            if _surely(place):
+                return
         parent = os.path.dirname(current)
         if parent == current:
-            return None
+            return
         current = parent
-    return None
+
+
+def _may_be_bare(directory: str) -> bool:
+    if not os.path.lexists(os.path.join(directory, "HEAD")):
+        return False
+    return any(os.path.lexists(os.path.join(directory, name)) for name in ("objects", "commondir"))
+
+
+def _surely(directory: str) -> bool:
+    """Whether git takes the directory for a repository, whatever else stands there."""
+    head = _read(Path(directory, "HEAD")) or ""
+    parts = all(os.path.isdir(os.path.join(directory, name)) for name in ("objects", "refs"))
+    return parts and _HEAD.match(head) is not None
 
 
 def _linked(entry: Path) -> Path:
@@ -131,10 +167,10 @@ def _harmless_config(config: Path, top: Path) -> bool:
             return False
         name = key.group(1).lower()
         if section == "core" and name == "hookspath":
-            hooks = stripped.partition("=")[2].strip().strip('"')
-            is_of_another = hooks.startswith("~") and not hooks.startswith(
-                "~/"
-            )  # git knows whose home, we do not
+            plain = _PLAIN_PATH.fullmatch(stripped.partition("=")[2].strip())
+            hooks = plain.group(1) if plain is not None else ""
+            # Git knows whose home another one is, we do not.
+            is_of_another = hooks.startswith("~") and not hooks.startswith("~/")
             if not hooks or is_of_another or _hooked(top / expand_user(hooks)):
                 return False
         elif not _known(section, name):
@@ -145,6 +181,8 @@ def _harmless_config(config: Path, top: Path) -> bool:
 def _known(section: str, key: str) -> bool:
     if section == "core":
         return key in _CORE
+    if section == "log":
+        return key != "showsignature"  # a program checks it
     if section == "extensions":
         return key in _EXTENSIONS
     if section == "submodule":

@@ -14,8 +14,7 @@ from caliban_permissions.readonly.options import OptionGrammar
 
 FREE = frozenset(
     "echo true false : basename dirname seq sleep nproc whoami id uname groups tty uptime free "
-    "cal which expr "
-    "type whereis lscpu yes break continue exit return".split()
+    "cal which expr type yes break continue exit return".split()
 )
 """Programs that do nothing but print, whatever they are given."""
 
@@ -64,6 +63,7 @@ GRAMMARS: Mapping[str, OptionGrammar] = {
         "count repeated all-repeated ignore-case unique zero-terminated group",
         "skip-fields skip-chars check-chars",
         most=1,
+        options_first=True,
     ),
     "cut": OptionGrammar(
         "nsz",
@@ -99,11 +99,21 @@ GRAMMARS: Mapping[str, OptionGrammar] = {
     "od": OptionGrammar("bcdfoxv", "AjNt", "output-duplicates", "address-radix skip-bytes read-bytes format"),
     "hexdump": OptionGrammar("bcCdovx", "ns", "canonical no-squeezing", "length skip"),
     "hd": OptionGrammar("v", "ns"),
-    "xxd": OptionGrammar("abeEipu", "cgls", most=1),
+    # It looks at the first letter alone: after `-as` its operands are two, and the second one is written.
+    "xxd": OptionGrammar(
+        "abeEipu", "cgls", "ps plain postscript", most=1, style="single", options_first=True
+    ),
     "strings": OptionGrammar("a", "nt", "all print-file-name", "bytes radix"),
     **dict.fromkeys("md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum".split(), _SUMS),
     "shasum": OptionGrammar("bt", "a", "binary text", "algorithm"),
     "md5": OptionGrammar("qr"),
+    "whereis": OptionGrammar("bmsu", operands="text"),
+    "lscpu": OptionGrammar(
+        "abBcCeJpxy",
+        "",
+        "all online offline json parse extended hex physical output-all bytes caches",
+        operands="none",
+    ),
     "locale": OptionGrammar("amckv", "", "all-locales charmaps category-name keyword-name", operands="text"),
     "getconf": OptionGrammar("a", operands="text"),
     "tput": OptionGrammar("", "T", operands="text"),
@@ -143,7 +153,7 @@ GRAMMARS: Mapping[str, OptionGrammar] = {
     "dir": OptionGrammar("aAlrtS1h", "", "all almost-all color", operands="names"),
     "stat": OptionGrammar("Ltx", "c", "dereference terse", "format printf", operands="names"),
     "file": OptionGrammar(
-        "bhiIkNprsS",
+        "bhiIkNrsS",
         "F",
         "brief mime mime-type mime-encoding keep-going no-pad raw no-dereference extension",
         "separator",
@@ -170,6 +180,8 @@ GRAMMARS: Mapping[str, OptionGrammar] = {
         "charset version help",
         "filelimit sort",
         operands="names",
+        # Each letter takes a word of its own: of `-Lo 2 x` the x is for the `o`, and written.
+        style="apart",
     ),
     "readlink": OptionGrammar(
         "efmnqsvz",
