@@ -122,11 +122,18 @@ def split(path: str) -> Parts:
     return parts
 
 
-def resolve(text: str, place: PathContext, base: str | None = None, *, on_disk: bool = False) -> PathNames:
+def resolve(
+    text: str,
+    place: PathContext,
+    base: str | None = None,
+    *,
+    on_disk: bool = False,
+    canonical: bool = False,
+) -> PathNames:
     """Find all names of `text`, relative to `base` (the workspace unless given). Never raises.
 
     A name that a directory listing gave is `on_disk`: bytes that are no UTF-8 stand in it as Python reads
-    them.
+    them. One that is known to be `canonical` is not looked up: it has no other.
     """
     shown = _UNDECODED.sub("?", text) if on_disk and not text.isascii() else text
     refused = _refused(shown, place)
@@ -137,9 +144,10 @@ def resolve(text: str, place: PathContext, base: str | None = None, *, on_disk: 
     names: dict[Parts, None] = {}
     canonicals: dict[str, None] = {}
     for reading in readings:
-        real = _real(reading, place)
+        real = reading if canonical else _real(reading, place)
         canonicals.setdefault(real)
-        for name in (reading, _normal(reading, place), real, *_links(reading, place)):
+        further = () if canonical else (_normal(reading, place), real, *_links(reading, place))
+        for name in (reading, *further):
             for spelled in _spellings(name, place):
                 names.setdefault(split(spelled))
     uncertain = _uncertain(shown, tuple(canonicals), place)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
@@ -23,7 +23,7 @@ from caliban_tools_builtin.fs.text import readable
 from caliban_tools_builtin.search.engine import Query, SearchEngine, unblocked
 from caliban_tools_builtin.search.glob import NAME_IT, all_ignored
 from caliban_tools_builtin.search.globs import checked, compiled, literals, name_for_rg
-from caliban_tools_builtin.search.inside import below, found_file, in_windows_1252
+from caliban_tools_builtin.search.inside import Sight, below, found_file, in_windows_1252
 from caliban_tools_builtin.search.matches import Fits, MatchCollector
 
 DEFAULT_MATCHES = 100
@@ -32,12 +32,12 @@ MAX_PATTERN_CHARS = 10_000
 
 
 class Grep:
-    """The tool Grep. `readable` says of a canonical path whether its lines may be shown."""
+    """The tool Grep. `sight` says whose lines may be shown."""
 
-    def __init__(self, fence: Fence, engine: SearchEngine, readable: Callable[[str], bool] | None) -> None:
+    def __init__(self, fence: Fence, engine: SearchEngine, sight: Sight) -> None:
         self._fence = fence
         self._engine = engine
-        self._readable = readable
+        self._sight = sight
 
     def conflict_key(self, args: Mapping[str, Any]) -> str | None:
         """None: it only looks."""
@@ -97,16 +97,13 @@ class Grep:
         def feed(chunk: bytes) -> bool:
             listed = (path.removeprefix("./") for path in os.fsdecode(chunk).split("\0"))
             fitting = (path for path in listed if path and (fits is None or fits(path)))
-            paths.extend(path for path in fitting if not ignored or self._may_show(root + path))
+            paths.extend(path for path in fitting if not ignored or self._sight.of_path(root + path))
             return not paths
 
         with handles.directory(place) as handle:
             cwd = handles.working_directory(place, handle)
             await self._engine.search(query, cwd=cwd, deadline_s=self._engine.deadline_s, feed=feed)
         return bool(paths)
-
-    def _may_show(self, path: str) -> bool:
-        return self._readable is None or self._readable(path)
 
     async def _below(self, place: AdmittedPath, query: Query, fits: Fits, wanted: int) -> MatchCollector:
         with handles.directory(place) as handle:
@@ -129,10 +126,10 @@ class Grep:
     ) -> MatchCollector:
         root = str(base.path).rstrip(os.sep) + os.sep
 
-        def readable(path: str) -> bool:
-            return self._may_show(root + path)
+        def may_show(path: str) -> bool:  # what is shown in the end, handles have reached without a link
+            return self._sight.of_file(root + path)
 
-        matches = MatchCollector(wanted=wanted, fits=fits, readable=readable)
+        matches = MatchCollector(wanted=wanted, fits=fits, readable=may_show)
         completed = await self._engine.search(
             query, cwd=cwd, deadline_s=self._engine.deadline_s, feed=matches.feed
         )

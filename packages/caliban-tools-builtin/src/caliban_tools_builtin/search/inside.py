@@ -11,10 +11,11 @@ import codecs
 import mmap
 import os
 import re
-import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from msgspec import Struct
 
 from caliban_tools_builtin import handles
 from caliban_tools_builtin.errors import FileRefused
@@ -23,6 +24,8 @@ from caliban_tools_builtin.fs.text import from_windows_1252
 
 _CUT = re.compile(rb" \[\.\.\. (?:omitted end of long line|\d+ more match(?:es)?)\]$")
 _MAX_DECODED_BYTES = 100_000_000
+_MAX_KEPT = 64
+"""So many handles are kept of a way that is longer."""
 
 
 def below(base: AdmittedPath, path: str) -> AdmittedPath:
@@ -31,16 +34,70 @@ def below(base: AdmittedPath, path: str) -> AdmittedPath:
     return AdmittedPath(path=whole, root=base.root, shown="", fenced=base.fenced, identity=base.identity)
 
 
-def is_there(place: AdmittedPath) -> bool:
-    """Whether handles reach a file, or a link, of that name."""
-    try:
-        with handles.parent_of(place) as parent:
-            if parent == handles.NO_HANDLE:
-                return place.path.exists()
-            mode = os.lstat(place.path.name, dir_fd=parent).st_mode
-    except (FileRefused, OSError):
-        return False
-    return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
+class Sight(Struct, frozen=True, kw_only=True):
+    """Which names and lines may be shown: `path` says so of any absolute path, `file` of one without links.
+
+    Without them all may.
+    """
+
+    path: Callable[[str], bool] | None = None
+    file: Callable[[str], bool] | None = None
+
+    def of_path(self, path: str) -> bool:
+        """Whether rules let `path`, which may be a link, be seen."""
+        return self.path is None or self.path(path)
+
+    def of_file(self, path: str) -> bool:
+        """Whether rules let the file with the canonical path `path` be seen."""
+        return self.file is None or self.file(path)
+
+
+class NamesBelow:
+    """Looks names up below an opened directory, one after the other, without following a link on the way.
+
+    The handles on the way to the last one are kept: names in their order cost little more than a look each.
+    """
+
+    def __init__(self, base: AdmittedPath, handle: int) -> None:
+        self._root = str(base.path)
+        self._kept = [("", handle)]
+
+    def mode_of(self, path: str) -> int | None:
+        """What kind of thing (`st_mode`) the relative `path` names; `None` where handles do not reach it."""
+        folder, slash, name = path.rpartition("/")
+        try:
+            if self._kept[0][1] == handles.NO_HANDLE:
+                return os.lstat(Path(self._root, path)).st_mode
+            return os.lstat(name, dir_fd=self._enter(folder + slash)).st_mode
+        except OSError:
+            return None
+
+    def close(self) -> None:
+        """Close the handles that were opened here."""
+        while len(self._kept) > 1:
+            os.close(self._kept.pop()[1])
+
+    def _enter(self, folder: str) -> int:
+        while not folder.startswith(self._kept[-1][0]):
+            os.close(self._kept.pop()[1])
+        way, handle = self._kept[-1]
+        for part in folder[len(way) :].split("/")[:-1]:
+            way, handle = f"{way}{part}/", handles.enter(part, handle)
+            if len(self._kept) > _MAX_KEPT:
+                os.close(self._kept.pop()[1])
+            self._kept.append((way, handle))
+        return handle
+
+
+@contextmanager
+def names_below(base: AdmittedPath) -> Iterator[NamesBelow]:
+    """Names below the directory `base`. Raises `FileRefused` where that is not there any more."""
+    with handles.directory(base) as handle:
+        names = NamesBelow(base, handle)
+        try:
+            yield names
+        finally:
+            names.close()
 
 
 class FoundFile:

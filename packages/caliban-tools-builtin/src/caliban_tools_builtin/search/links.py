@@ -62,10 +62,12 @@ def links(base: str, query: Query, fits: Callable[[str], object]) -> list[str]:
     return found
 
 
-def not_ignored(base: str, query: Query, found: Iterable[str], listed: Collection[str]) -> list[str]:
-    """Those of the links that no ignore file hides; the directories of `listed` files are not hidden."""
+def not_ignored(
+    base: str, query: Query, found: Iterable[str], listed: Callable[[], Collection[str]]
+) -> list[str]:
+    """Those of the links that no ignore file hides; the directories that are `listed` are not hidden."""
     ignores = _Ignores(base, query)
-    live: set[str] = set()
+    live = listed()
     hidden: dict[str, bool] = {}
 
     def is_hidden(folder: str) -> bool:
@@ -75,7 +77,6 @@ def not_ignored(base: str, query: Query, found: Iterable[str], listed: Collectio
 
     kept = []
     for path in found:
-        live = live or {path[:at] for path in listed for at in _slashes(path)}
         if any(is_hidden(path[:at]) for at in _slashes(path)):
             continue
         if not ignores.hide(path, directory=False):
