@@ -11,6 +11,7 @@ import posixpath
 import re
 import stat
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -169,7 +170,12 @@ def real_path(path: str) -> str:
 
 def folded(parts: Parts) -> Parts:
     """The components as a case-insensitive, forgiving file system compares them."""
-    return tuple(fold(_IGNORED_BY_HFS.sub("", part)).rstrip(". ") or part for part in parts)
+    return tuple(map(_folded, parts))
+
+
+@lru_cache(maxsize=1024)  # of the names in one search most parts are the same
+def _folded(part: str) -> str:
+    return fold(_IGNORED_BY_HFS.sub("", part)).rstrip(". ") or part
 
 
 def hard_linked(canonical: str) -> bool:
