@@ -123,7 +123,10 @@ class Watchdog:
     def _start(self) -> None:
         import subprocess
 
-        theirs, ours = os.pipe()
+        try:
+            theirs, ours = os.pipe()
+        except OSError:  # too many files are open: programs still run, and are ended by us
+            return
         os.set_blocking(ours, False)
         try:
             # It leaves the watching to a child of its own and ends: nobody here is the parent of that one.

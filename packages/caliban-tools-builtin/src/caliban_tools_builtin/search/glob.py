@@ -25,7 +25,7 @@ from caliban_tools_builtin.errors import FileRefused, SearchFailed
 from caliban_tools_builtin.fence import AdmittedPath, Fence
 from caliban_tools_builtin.search.engine import Query, SearchEngine, unblocked
 from caliban_tools_builtin.search.globs import GlobPlan, compiled, literals, plan
-from caliban_tools_builtin.search.inside import Sight, names_below
+from caliban_tools_builtin.search.inside import Sight, is_directory, names_below
 from caliban_tools_builtin.search.links import links, not_ignored
 
 MAX_FILES = 200
@@ -57,7 +57,7 @@ class Glob:
         pattern, path = given.string("pattern"), given.string("path", ".")
         pattern = pattern.replace(os.sep, "/") if os.sep == "\\" else pattern
         start = self._fence.admit(path, judged)
-        if not start.path.is_dir():
+        if not is_directory(start):
             raise FileRefused(f"{start.shown} is not a directory")
         order = plan(pattern)
         listing = await self._files(start, order)
@@ -76,7 +76,7 @@ class Glob:
         """The files that match below `start`."""
         base = self._fence.admit(str(start.path / expand_user(order.base)))
         listing = Listing(base, order, self._sight)
-        if not base.path.is_dir():
+        if not is_directory(base):
             return listing
         query = Query(name=order.name, depth=order.depth, hidden=order.hidden)
         with handles.directory(base) as handle:
@@ -93,7 +93,7 @@ class Glob:
         """Whether files would match that ignore files hide."""
         base = self._fence.admit(str(start.path / expand_user(order.base)))
         listing = Listing(base, order, self._sight)
-        if base.path.is_dir():
+        if is_directory(base):
             query = Query(name=order.name, depth=order.depth, hidden=True, ignored=True)
             with handles.directory(base) as handle:
                 cwd = handles.working_directory(base, handle)
@@ -163,6 +163,7 @@ class Listing:
         self.base = base
         self.root: str = str(base.path).rstrip(os.sep) + os.sep
         self._order = order
+        self._fits = None if order.exact else compiled(order.rest).fullmatch
         self._sight = sight
         self._pending = b""
         self._blocks: list[bytes] = []
@@ -215,7 +216,8 @@ class Listing:
 
     @cached_property
     def _matches(self) -> Callable[[str], object]:
-        return compiled(self._order.rest).fullmatch
+        """Needed of a pattern that ripgrep decides about only where there are links."""
+        return self._fits or compiled(self._order.rest).fullmatch
 
     def _fitting(self, whole: bytes) -> list[bytes]:
         fits = self._matches

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
@@ -23,7 +24,7 @@ from caliban_tools_builtin.fs.text import readable
 from caliban_tools_builtin.search.engine import Query, SearchEngine, unblocked
 from caliban_tools_builtin.search.glob import NAME_IT, all_ignored
 from caliban_tools_builtin.search.globs import checked, compiled, literals, name_for_rg
-from caliban_tools_builtin.search.inside import Sight, below, found_file, in_windows_1252
+from caliban_tools_builtin.search.inside import Sight, below, found_file, in_windows_1252, is_directory
 from caliban_tools_builtin.search.matches import Fits, MatchCollector
 
 DEFAULT_MATCHES = 100
@@ -80,15 +81,18 @@ class Grep:
         return matches
 
     async def _look(self, place: AdmittedPath, query: Query, fits: Fits, wanted: int) -> MatchCollector:
-        if place.path.is_dir():
-            return await self._below(place, query, fits, wanted)
-        if place.path.exists():
-            return await self._within(place, query, fits, wanted)
-        raise FileMissing(f"{place.shown} does not exist")
+        try:
+            is_directory = stat.S_ISDIR(place.path.stat().st_mode)
+        except NotADirectoryError as error:
+            raise FileMissing(f"{place.shown} does not exist") from error
+        except OSError as error:
+            raise handles.refused(place, error) from error
+        look = self._below if is_directory else self._within
+        return await look(place, query, fits, wanted)
 
     async def _fits_any(self, place: AdmittedPath, include: str, *, ignored: bool = False) -> bool:
         """Whether there is a file at all that `include` means and rules let be read."""
-        if not place.path.is_dir():
+        if not is_directory(place):
             return True
         query, fits = _narrowed(Query(hidden=True, ignored=ignored), include)
         root = str(place.path).rstrip(os.sep) + os.sep
@@ -183,7 +187,7 @@ def _narrowed(query: Query, include: str | None) -> tuple[Query, Fits]:
     checked(include)
     if "/" not in include:
         name = name_for_rg(include)
-        if name is not None:
+        if name == include:
             return replace(query, name=name), None
     anchored = include.removeprefix("/") if include.startswith("/") else f"**/{include.removeprefix('./')}"
     last = anchored.rpartition("/")[2]
