@@ -216,13 +216,18 @@ def _name_filter(name: str | None) -> Callable[[str], object]:
     return compiled(name).fullmatch
 
 
+def _fail(kind: type[BaseException], error: BaseException, trace: object) -> None:
+    """End with 2: Python itself would end with 1, which says that nothing was found."""
+    sys.stdout.buffer.flush()
+    sys.stderr.write(f"{error or kind.__name__}\n")
+    sys.stderr.flush()
+    os._exit(2)
+
+
 if __name__ == "__main__":
     given: dict[str, Any] = json.loads(sys.argv[1])
     sys.path[:] = given["sys_path"]
-    try:
-        code: int = main(given, sys.stdout.buffer.write)
-        sys.stdout.buffer.flush()
-    except Exception as error:  # Python itself would end with 1, which says that nothing was found
-        sys.stderr.write(f"{error or type(error).__name__}\n")
-        code = 2
+    sys.excepthook = _fail
+    code: int = main(given, sys.stdout.buffer.write)
+    sys.stdout.buffer.flush()
     sys.exit(code)
