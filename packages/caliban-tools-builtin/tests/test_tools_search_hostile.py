@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 from caliban_common.tool import ToolContext, ToolOutput
 from caliban_process import Runner
 from caliban_tools_builtin.fence import AdmittedPath, Fence
-from caliban_tools_builtin.search import engine
+from caliban_tools_builtin.search import engine, inside
 from caliban_tools_builtin.search import glob as globbing
-from caliban_tools_builtin.search import inside
 from caliban_tools_builtin.search.engine import SearchEngine, find_ripgrep
 from caliban_tools_builtin.search.glob import Glob, Listing
 from caliban_tools_builtin.search.globs import compiled, plan
@@ -110,7 +109,7 @@ def test_a_search_that_breaks_off_is_no_search_that_found_nothing(ws, monkeypatc
     monkeypatch.setattr(engine, "asdict", lambda query: {"target": "./", "name": None})  # the rest is missing
     for args in ({"name": "Glob", "pattern": "*"}, {"name": "Grep", "pattern": "a"}):
         output = searched(ws, ripgrep="", **args)
-        assert output.is_error and "'pattern'" in output.text
+        assert output.is_error and "'parents'" in output.text
 
 
 def test_a_path_longer_than_any_is_refused_in_words(ws, search) -> None:

@@ -146,9 +146,10 @@ class Glob:
         if isinstance(completed, SearchFailed):
             raise completed
         errors = completed.stderr.text()
-        if completed.exit_code not in (None, 0, 1) and not listing.size_bytes and errors:
+        broke_off = completed.exit_code not in (None, 0, 1) and bool(errors)
+        if broke_off and not listing.size_bytes:
             raise SearchFailed(errors.strip())
-        listing.complete = completed.reason == "exited"
+        listing.complete = completed.reason == "exited" and not broke_off
         return found
 
 
