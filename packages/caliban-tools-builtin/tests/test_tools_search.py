@@ -16,6 +16,7 @@ from caliban_tools_builtin.fence import Fence
 from caliban_tools_builtin.search.engine import Query, SearchEngine, find_ripgrep, ripgrep
 from caliban_tools_builtin.search.glob import Glob
 from caliban_tools_builtin.search.grep import Grep
+from caliban_tools_builtin.search.inside import Sight
 
 CONTEXT = ToolContext(session_id="s", turn=0, tool_use_id="t")
 
@@ -28,7 +29,8 @@ def search(request, ws):
     def call(name: str, *, restrict: bool = True, readable=None, deadline_s=HANG_S, **args):
         fence = Fence(ws, restrict=restrict)
         engine = SearchEngine(ws, Runner(), ripgrep=engine_path, deadline_s=deadline_s)
-        tool = Glob(fence, engine, readable) if name == "Glob" else Grep(fence, engine, readable)
+        sight = Sight(path=readable, file=readable)
+        tool = Glob(fence, engine, sight) if name == "Glob" else Grep(fence, engine, sight)
         return anyio.run(tool.invoke, args, CONTEXT)
 
     return call
@@ -301,7 +303,7 @@ def test_odd_repositories_are_searched_all_the_same(search, ws, damage):
 def test_a_search_that_is_cancelled_leaves_no_process(ws, anyio_backend):
     for number in range(300):
         (ws / f"f{number}").write_bytes(b"y\n" * 50_000)
-    tool = Grep(Fence(ws, restrict=True), SearchEngine(ws, Runner()), None)
+    tool = Grep(Fence(ws, restrict=True), SearchEngine(ws, Runner()), Sight())
 
     async def main() -> bool:
         with anyio.move_on_after(0.02):

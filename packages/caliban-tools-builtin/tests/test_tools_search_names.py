@@ -16,6 +16,7 @@ from caliban_tools_builtin.fence import Fence, shown_name
 from caliban_tools_builtin.search.engine import SearchEngine
 from caliban_tools_builtin.search.glob import Glob
 from caliban_tools_builtin.search.grep import Grep
+from caliban_tools_builtin.search.inside import Sight
 
 CONTEXT = ToolContext(session_id="s", turn=0, tool_use_id="t")
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="names and links of POSIX")
@@ -28,7 +29,8 @@ def search(request, ws):
     def call(name: str, readable=None, **args) -> list[str]:
         fence = Fence(ws, restrict=True)
         engine = SearchEngine(ws, Runner(), ripgrep=None if request.param == "ripgrep" else "")
-        tool = Glob(fence, engine, readable) if name == "Glob" else Grep(fence, engine, readable)
+        sight = Sight(path=readable, file=readable)
+        tool = Glob(fence, engine, sight) if name == "Glob" else Grep(fence, engine, sight)
         return anyio.run(tool.invoke, args, CONTEXT).text.splitlines()
 
     return call

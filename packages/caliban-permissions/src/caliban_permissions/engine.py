@@ -202,9 +202,12 @@ class Engine:
         judged = self._judged(tool)
         return self._lasting(judged, args, self._verdict(judged, args)[0])
 
-    def may_read(self, path: str) -> bool:
-        """Whether no deny or ask rule for Read means this path: what search tools may show of it."""
-        names = resolve(path, self._place, on_disk=True)
+    def may_read(self, path: str, *, canonical: bool = False) -> bool:
+        """Whether no deny or ask rule for Read means this path: what search tools may show of it.
+
+        One that is known to be `canonical` is not looked up on the disk, which is most of the work.
+        """
+        names = resolve(path, self._place, on_disk=True, canonical=canonical)
         if names.refused is not None:
             return False
         if not self._chain.guards_reads:

@@ -11,6 +11,7 @@ import posixpath
 import re
 import stat
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeAlias
 
@@ -122,11 +123,18 @@ def split(path: str) -> Parts:
     return parts
 
 
-def resolve(text: str, place: PathContext, base: str | None = None, *, on_disk: bool = False) -> PathNames:
+def resolve(
+    text: str,
+    place: PathContext,
+    base: str | None = None,
+    *,
+    on_disk: bool = False,
+    canonical: bool = False,
+) -> PathNames:
     """Find all names of `text`, relative to `base` (the workspace unless given). Never raises.
 
     A name that a directory listing gave is `on_disk`: bytes that are no UTF-8 stand in it as Python reads
-    them.
+    them. One that is known to be `canonical` is not looked up: it has no other.
     """
     shown = _UNDECODED.sub("?", text) if on_disk and not text.isascii() else text
     refused = _refused(shown, place)
@@ -137,9 +145,10 @@ def resolve(text: str, place: PathContext, base: str | None = None, *, on_disk: 
     names: dict[Parts, None] = {}
     canonicals: dict[str, None] = {}
     for reading in readings:
-        real = _real(reading, place)
+        real = reading if canonical else _real(reading, place)
         canonicals.setdefault(real)
-        for name in (reading, _normal(reading, place), real, *_links(reading, place)):
+        further = () if canonical else (_normal(reading, place), real, *_links(reading, place))
+        for name in (reading, *further):
             for spelled in _spellings(name, place):
                 names.setdefault(split(spelled))
     uncertain = _uncertain(shown, tuple(canonicals), place)
@@ -161,7 +170,12 @@ def real_path(path: str) -> str:
 
 def folded(parts: Parts) -> Parts:
     """The components as a case-insensitive, forgiving file system compares them."""
-    return tuple(fold(_IGNORED_BY_HFS.sub("", part)).rstrip(". ") or part for part in parts)
+    return tuple(map(_folded, parts))
+
+
+@lru_cache(maxsize=1024)  # of the names in one search most parts are the same
+def _folded(part: str) -> str:
+    return fold(_IGNORED_BY_HFS.sub("", part)).rstrip(". ") or part
 
 
 def hard_linked(canonical: str) -> bool:

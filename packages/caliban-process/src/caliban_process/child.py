@@ -70,29 +70,42 @@ class Child:
 
 def spawn(command: Command) -> Child:
     """Start the program. Raises `NotStarted`."""
-    stdin_read, stdin_write = os.pipe() if command.stdin is not None else (CLOSED, CLOSED)
-    stdout_read, stdout_write = os.pipe()
-    stderr_read, stderr_write = os.pipe()
+    ours: list[int] = []
+    theirs: list[int] = []
     held: dict[str, int] = {}
     try:
+        stdin, stdout, stderr = _pipes(command, ours, theirs)
         held.update((name, _holding(content)) for name, content in command.data.items())
         process = subprocess.Popen(
             [str(held.get(word, word)) for word in command.argv],
             cwd=command.cwd,
             env=dict(command.env),
-            stdin=subprocess.DEVNULL if stdin_read == CLOSED else stdin_read,
-            stdout=stdout_write,
-            stderr=stdout_write if command.merged else stderr_write,
+            stdin=subprocess.DEVNULL if stdin == CLOSED else stdin,
+            stdout=stdout,
+            stderr=stdout if command.merged else stderr,
             pass_fds=tuple(held.values()),
             start_new_session=command.session,
             process_group=None if command.session else 0,
         )
     except (OSError, ValueError) as error:
-        _close_all(stdin_write, stdout_read, stderr_read)
+        _close_all(*ours)
         raise not_started(command.argv[0], error) from error
     finally:
-        _close_all(stdin_read, stdout_write, stderr_write, *held.values())
-    return Child(process, stdin_write, stdout_read, stderr_read)
+        _close_all(*theirs, *held.values())
+    return Child(process, *ours)
+
+
+def _pipes(command: Command, ours: list[int], theirs: list[int]) -> tuple[int, int, int]:
+    """The program's ends of its three pipes; both lists know of each descriptor as soon as it is there."""
+    for is_input in (True, False, False):
+        if is_input and command.stdin is None:
+            reading = writing = CLOSED
+        else:
+            reading, writing = os.pipe()
+        ours.append(writing if is_input else reading)
+        theirs.append(reading if is_input else writing)
+    stdin, stdout, stderr = theirs
+    return stdin, stdout, stderr
 
 
 def not_started(program: str, error: OSError | ValueError) -> NotStarted:

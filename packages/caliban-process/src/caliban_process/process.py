@@ -179,7 +179,8 @@ async def opened(command: Command, watchdog: Watchdog) -> AsyncIterator[Process]
     Left in peace it is closed in order; on an error or a cancellation it is stopped. Raises `NotStarted`.
     """
     before = frozenset(orphan.pid for orphan in watchdog.orphans.look()) if watchdog.orphans else frozenset()
-    watchdog.prepare(marked=command.marker is not None)
+    if command.marker is not None:
+        watchdog.prepare()
     process = Process(spawn(command), command, watchdog, before)
     try:
         watchdog.add(process.pid, marked=command.marker is not None)

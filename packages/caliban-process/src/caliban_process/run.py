@@ -30,13 +30,20 @@ async def run(command: Command, watchdog: Watchdog) -> Completed:
     return replace(completed, stdout=stdout.output)
 
 
-async def feed(command: Command, watchdog: Watchdog, take: Callable[[bytes], bool]) -> Completed:
+async def feed(
+    command: Command,
+    watchdog: Watchdog,
+    take: Callable[[bytes], bool],
+    started: Callable[[], None] = lambda: None,
+) -> Completed:
     """Run a program and hand each piece of its output to `take`, until that returns False.
 
+    `started` is called as soon as it runs.
     Raises `NotStarted`, also where a monitor could not start it, and `OutputTooLarge` for its standard error.
     """
     reason: EndReason = "timeout"
     async with opened(command, watchdog) as process:
+        started()
         with anyio.move_on_after(command.timeout_s):
             reason = await _to_end(process, command, take)
         await process.stop()

@@ -65,19 +65,23 @@ class Runner:
 
             return await run(wrapped, self._watchdog)
 
-    async def feed(self, command: Command, take: Callable[[bytes], bool]) -> Completed:
+    async def feed(
+        self, command: Command, take: Callable[[bytes], bool], *, started: Callable[[], None] = lambda: None
+    ) -> Completed:
         """Run a program and hand each piece of its output to `take`, until that returns False.
 
-        Its `Completed.stdout` is empty. Raises as `run` does; only the standard error is bounded.
+        `started` is called as soon as it runs. `Completed.stdout` is empty. Raises as `run` does; only the
+        standard error is bounded.
         """
         async with self._wrapped(command) as wrapped:
             if not _IS_POSIX:
                 from caliban_process import windows
 
+                started()
                 return await windows.feed(wrapped, take)
             from caliban_process.run import feed
 
-            return await feed(wrapped, self._watchdog, take)
+            return await feed(wrapped, self._watchdog, take, started)
 
     @asynccontextmanager
     async def start(self, command: Command) -> AsyncIterator[Process]:

@@ -79,11 +79,14 @@ class Watchdog:
         self._is_looking = False
         self.orphans: Orphans | None = None
 
-    def prepare(self, *, marked: bool) -> None:
-        """Stand ready before a program starts: one that is marked dies with us from its first moment."""
+    def prepare(self) -> None:
+        """Stand ready before a marked program starts: it dies with us from its first moment.
+
+        For others, which are known by their group alone, `add` starts the watch: they run meanwhile.
+        """
         if self._pipe is None:
             self._start()
-        if marked and not self._is_looking:
+        if not self._is_looking:
             self._write("m\n")
             self._is_looking = self._pipe is not None
 
@@ -120,7 +123,10 @@ class Watchdog:
     def _start(self) -> None:
         import subprocess
 
-        theirs, ours = os.pipe()
+        try:
+            theirs, ours = os.pipe()
+        except OSError:  # too many files are open: programs still run, and are ended by us
+            return
         os.set_blocking(ours, False)
         try:
             # It leaves the watching to a child of its own and ends: nobody here is the parent of that one.

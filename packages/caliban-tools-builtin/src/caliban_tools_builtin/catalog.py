@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from caliban_tools_builtin.fence import Fence
     from caliban_tools_builtin.fs.tracker import ReadTracker
     from caliban_tools_builtin.search.engine import SearchEngine
+    from caliban_tools_builtin.search.inside import Sight
     from caliban_tools_builtin.session.ports import Asker, SessionBoard, TopicStore
     from caliban_tools_builtin.shell.background import BackgroundShells
     from caliban_tools_builtin.web.ports import SearchService, WebClient
@@ -36,8 +37,9 @@ class ToolOptions(Struct, frozen=True, kw_only=True):
 
     `restrict_paths` fences every path, the directory of Bash included, to `workspace` and `extra_roots`.
     `env` is added to the environment of commands as it stands. `host_environment` is what that environment is
-    chosen from. `readable` says of a canonical path whether Glob may show its name and Grep its lines: the
-    place for rules that deny reading. `runner` starts the programs of Bash, Glob and Grep: one for a whole
+    chosen from. `readable` says of an absolute path whether Glob may show its name and Grep its lines: the
+    place for rules that deny reading; `readable_file`, where it is given, says so of a path without links
+    and need not look for any. `runner` starts the programs of Bash, Glob and Grep: one for a whole
     process, so that a wrapper stands around all of them. Commands get the variables of `host_environment`
     without credentials, or with `strict_environment` only those that are known to be harmless; none of them
     gets a value that `masker` knows. Without a `board` the tools that change the session are left out;
@@ -58,6 +60,7 @@ class ToolOptions(Struct, frozen=True, kw_only=True):
     env: Mapping[str, str] = field(default_factory=dict)
     host_environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
     readable: Callable[[str], bool] | None = None
+    readable_file: Callable[[str], bool] | None = None
     runner: Runner = field(default_factory=Runner)
     strict_environment: bool = False
     masker: Masker = field(default_factory=Masker)
@@ -149,6 +152,13 @@ class _Parts:
         return SearchEngine(self.fence.workspace, self._options.runner)
 
     @cached_property
+    def sight(self) -> Sight:
+        from caliban_tools_builtin.search.inside import Sight
+
+        options = self._options
+        return Sight(path=options.readable, file=options.readable_file or options.readable)
+
+    @cached_property
     def shells(self) -> BackgroundShells | None:
         from caliban_tools_builtin.shell.background import BackgroundShells
 
@@ -199,11 +209,11 @@ class _Parts:
             case "Glob":
                 from caliban_tools_builtin.search.glob import Glob
 
-                return Glob(self.fence, self.engine, self._options.readable)
+                return Glob(self.fence, self.engine, self.sight)
             case "Grep":
                 from caliban_tools_builtin.search.grep import Grep
 
-                return Grep(self.fence, self.engine, self._options.readable)
+                return Grep(self.fence, self.engine, self.sight)
             case "Bash":
                 return self._bash(name)
             case "PowerShell":

@@ -64,6 +64,7 @@ class Fence:
     def __init__(self, workspace: Path, *, restrict: bool, extra_roots: Sequence[Path] = ()) -> None:
         self.given: Path = Path(os.path.normpath(workspace.absolute()))
         self.workspace: Path = Path(os.path.realpath(workspace))
+        self._name = str(self.workspace)
         self._roots = (self.workspace, *(Path(os.path.realpath(root)) for root in extra_roots))
         self._tops = _tops(self._roots)
         self._restrict = restrict
@@ -103,8 +104,9 @@ class Fence:
 
     def show(self, path: str) -> str:
         """A canonical path as people read it: relative to the workspace where it lies inside."""
-        workspace = str(self.workspace)
-        return shown_name(os.path.relpath(path, workspace) if _within(path, workspace) else path)
+        if not _within(path, self._name):
+            return shown_name(path)
+        return shown_name(path[len(self._name) :].lstrip(os.sep) or ".")
 
     def _where(self) -> str:
         roots = ", ".join(str(root) for root in self._roots)

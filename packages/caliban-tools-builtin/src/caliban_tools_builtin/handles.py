@@ -106,6 +106,11 @@ def open_file(place: AdmittedPath, parent: int, flags: int) -> int:
     raise FileRefused(f"{place.shown} is not a regular file")
 
 
+def enter(name: str, handle: int) -> int:
+    """A handle of the directory `name` below `handle`; a link is not followed. Raises `OSError`."""
+    return os.open(name, _WALK, dir_fd=handle)
+
+
 def working_directory(place: AdmittedPath, handle: int) -> str:
     """A path by which a child process enters the opened directory itself, where the system has one."""
     if handle == NO_HANDLE:
@@ -171,7 +176,7 @@ def _descend(handle: int, parts: tuple[str, ...], *, create: bool = False) -> in
 
 def _step(part: str, handle: int, *, create: bool) -> int:
     try:
-        return os.open(part, _WALK, dir_fd=handle)
+        return enter(part, handle)
     except FileNotFoundError:
         if not create:
             raise
@@ -179,4 +184,4 @@ def _step(part: str, handle: int, *, create: bool) -> int:
         os.mkdir(part, dir_fd=handle)
     except FileExistsError:
         pass  # made by somebody else meanwhile, or a link that leads nowhere: the next line decides
-    return os.open(part, _WALK, dir_fd=handle)
+    return enter(part, handle)

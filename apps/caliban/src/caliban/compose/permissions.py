@@ -170,6 +170,10 @@ class Permissions:
         """Whether a search may show what is at `path`."""
         return not self._ruled or self.engine.may_read(path)
 
+    def may_read_file(self, path: str) -> bool:
+        """The same of the canonical path of a file, which is not looked up."""
+        return not self._ruled or self.engine.may_read(path, canonical=True)
+
     async def close(self) -> None:
         """Finish the log of decisions, where there is one."""
         if self.log is not None:

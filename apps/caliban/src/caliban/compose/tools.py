@@ -92,6 +92,7 @@ def build_tools(inputs: ToolInputs) -> FixedTools:
             extra_roots=roots_of(settings, workspace),
             env=inputs.live.env,
             readable=inputs.permissions.may_read,
+            readable_file=inputs.permissions.may_read_file,
             host_environment=host.environ,
             runner=host.runner,
             strict_environment=settings.get("shell_environment") == "strict",

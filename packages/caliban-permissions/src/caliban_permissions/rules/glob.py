@@ -124,14 +124,17 @@ class PathGlob(Struct, frozen=True):
 
     def covers(self, parts: tuple[str, ...]) -> bool:
         """Whether the path or, for a glob that ends in a plain name or in `/**`, a parent of it matches."""
-        if self._match(parts, len(parts)):
-            return True
         if not self.components:
             return True
         last = self.components[-1]
-        if last is None:
-            return PathGlob(self.components[:-1])._match(parts, len(parts))
-        return last.exact and any(self._match(parts, size) for size in range(1, len(parts)))
+        if last is not None and last.exact:  # whatever matches ends in that name: most paths do not hold it
+            name = last.pieces[0]
+            return name in parts and any(
+                part == name and self._match(parts, size) for size, part in enumerate(parts, 1)
+            )
+        if self._match(parts, len(parts)):
+            return True
+        return last is None and PathGlob(self.components[:-1])._match(parts, len(parts))
 
     def _match(self, parts: tuple[str, ...], size: int) -> bool:
         components = self.components

@@ -14,12 +14,12 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from caliban_common.tool import ToolOutput
 from caliban_process import Command, Completed, OutputLimit, ProcessError, Runner
 from caliban_tools_builtin.errors import SearchBlocked, SearchFailed
-from caliban_tools_builtin.search.oddrules import odd_rules_at, odd_rules_below
+from caliban_tools_builtin.search.oddrules import odd_rules_below, rules_around
 from caliban_tools_builtin.search.standstill import gets_on, work_done
 
 RIPGREP_DEADLINE_S = 20.0
@@ -84,16 +84,27 @@ class SearchEngine:
         return ripgrep(program, query) if program else python(query)
 
     async def search(
-        self, query: Query, *, cwd: str, deadline_s: float, feed: Callable[[bytes], bool]
+        self,
+        query: Query,
+        *,
+        cwd: str,
+        deadline_s: float,
+        feed: Callable[[bytes], bool],
+        started: Callable[[], None] = lambda: None,
     ) -> Completed:
         """Answer `query`, handing each piece of the answer to `feed` until that returns False.
 
+        `started` is called as soon as the program runs: what is begun before holds its start up.
         Raises `SearchFailed` when there is no program for it, or when it cannot be started, and
         `SearchBlocked` when an ignore file holds ripgrep up: the same search then works, in Python.
         """
-        if self._found() and odd_rules_at(cwd, parents=query.parents) is not None:
-            self._program = ""
-            raise SearchBlocked("an ignore file there is no regular file")
+        if self._found():
+            around = rules_around(cwd, parents=query.parents)
+            if around.odd is not None:
+                self._program = ""
+                raise SearchBlocked("an ignore file there is no regular file")
+            if not around.above:  # ripgrep would look every entry up in rules that are not there
+                query = replace(query, parents=False)
         command = Command(
             argv=self.command(query),
             cwd=cwd,
@@ -105,8 +116,8 @@ class SearchEngine:
         )
         try:
             if not self._found() or not query.target.endswith("/"):
-                return await self._runner.feed(command, feed)
-            completed = await self._unstalled(command, feed)
+                return await self._runner.feed(command, feed, started=started)
+            completed = await self._unstalled(command, feed, started)
         except ProcessError as error:
             raise SearchFailed(error.message, hint=error.hint) from error
         if completed is None:
@@ -114,14 +125,16 @@ class SearchEngine:
             raise SearchBlocked("an ignore file below that is no regular file")
         return completed
 
-    async def _unstalled(self, command: Command, feed: Callable[[bytes], bool]) -> Completed | None:
+    async def _unstalled(
+        self, command: Command, feed: Callable[[bytes], bool], started: Callable[[], None]
+    ) -> Completed | None:
         """Run ripgrep; `None` where an ignore file below the working directory held it up."""
         over, results = anyio.Event(), list[Completed | ProcessError]()
         base = command.cwd or "."
 
         async def run() -> None:
             try:
-                results.append(await self._runner.feed(command, feed))
+                results.append(await self._runner.feed(command, feed, started=started))
             except ProcessError as error:  # told as itself, not as one of a group
                 results.append(error)
             finally:

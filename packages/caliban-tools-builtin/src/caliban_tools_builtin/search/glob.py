@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import os
+import stat
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,6 +13,7 @@ import anyio.to_thread
 from msgspec.structs import replace
 
 from caliban_common.arguments import Arguments
+from caliban_common.lazy import cached_property
 from caliban_common.paths import expand_user
 from caliban_common.permission import JudgedPaths
 from caliban_common.text import clean, plural
@@ -23,22 +25,24 @@ from caliban_tools_builtin.errors import FileRefused, SearchFailed
 from caliban_tools_builtin.fence import AdmittedPath, Fence
 from caliban_tools_builtin.search.engine import Query, SearchEngine, unblocked
 from caliban_tools_builtin.search.globs import GlobPlan, compiled, literals, plan
-from caliban_tools_builtin.search.inside import below, is_there
+from caliban_tools_builtin.search.inside import Sight, is_directory, names_below
 from caliban_tools_builtin.search.links import links, not_ignored
 
 MAX_FILES = 200
+MAX_LOOKS = 2 * MAX_FILES
+MANY_NAMES = 8 * MAX_LOOKS
 DEADLINE_S = 4.0
 MAX_LISTING_BYTES = 64_000_000
 NAME_IT = "name the path of one to search it"
 
 
 class Glob:
-    """The tool Glob. `readable` says of a canonical path whether its name may be shown."""
+    """The tool Glob. `sight` says whose names may be shown."""
 
-    def __init__(self, fence: Fence, engine: SearchEngine, readable: Callable[[str], bool] | None) -> None:
+    def __init__(self, fence: Fence, engine: SearchEngine, sight: Sight) -> None:
         self._fence = fence
         self._engine = engine
-        self._readable = readable
+        self._sight = sight
 
     def conflict_key(self, args: Mapping[str, Any]) -> str | None:
         """None: it only looks."""
@@ -53,7 +57,7 @@ class Glob:
         pattern, path = given.string("pattern"), given.string("path", ".")
         pattern = pattern.replace(os.sep, "/") if os.sep == "\\" else pattern
         start = self._fence.admit(path, judged)
-        if not start.path.is_dir():
+        if not is_directory(start):
             raise FileRefused(f"{start.shown} is not a directory")
         order = plan(pattern)
         listing = await self._files(start, order)
@@ -71,8 +75,8 @@ class Glob:
     async def _files(self, start: AdmittedPath, order: GlobPlan) -> Listing:
         """The files that match below `start`."""
         base = self._fence.admit(str(start.path / expand_user(order.base)))
-        listing = Listing(base, order, self._readable)
-        if not base.path.is_dir():
+        listing = Listing(base, order, self._sight)
+        if not is_directory(base):
             return listing
         query = Query(name=order.name, depth=order.depth, hidden=order.hidden)
         with handles.directory(base) as handle:
@@ -82,14 +86,14 @@ class Glob:
                 query = replace(query, parents=False)
                 found = await self._fill(query, cwd, listing)
             if found:
-                listing.add(await anyio.to_thread.run_sync(not_ignored, cwd, query, found, listing.paths))
+                listing.add(await anyio.to_thread.run_sync(not_ignored, cwd, query, found, listing.folders))
         return listing
 
     async def _is_hidden_by_rules(self, start: AdmittedPath, order: GlobPlan) -> bool:
         """Whether files would match that ignore files hide."""
         base = self._fence.admit(str(start.path / expand_user(order.base)))
-        listing = Listing(base, order, self._readable)
-        if base.path.is_dir():
+        listing = Listing(base, order, self._sight)
+        if is_directory(base):
             query = Query(name=order.name, depth=order.depth, hidden=True, ignored=True)
             with handles.directory(base) as handle:
                 cwd = handles.working_directory(base, handle)
@@ -97,14 +101,14 @@ class Glob:
                     query,
                     cwd=cwd,
                     deadline_s=DEADLINE_S,
-                    feed=lambda chunk: listing.feed(chunk) and len(listing.paths) < MAX_FILES,
+                    feed=lambda chunk: listing.feed(chunk) and listing.count < MAX_FILES,
                 )
-        return bool(listing.readable(listing.paths[: 2 * MAX_FILES]))
+        return any(listing.may_show(path, link=True) for path in listing.first())
 
     def _report(self, pattern: str, listing: Listing, note: str) -> ToolOutput:
         """What the model reads; names that rules hide, or handles do not reach any more, are left out."""
         shown, hidden, gone = _shown(listing)
-        total = len(listing.paths) - hidden - gone
+        total = listing.count - hidden - gone
         lines = [f"→ Glob '{pattern}' matched {plural(total, 'file')}" + (":" if total else "")]
         lines += (f"  {self._fence.show(listing.root + path)}" for path in shown)
         if note:
@@ -122,38 +126,51 @@ class Glob:
         """List the files; the links that fit, which are looked for at the same time."""
         found: list[str] = []
         listed: list[Completed | SearchFailed] = []
+        begun = anyio.Event()
 
         async def search() -> None:
             try:
-                search = self._engine.search(query, cwd=cwd, deadline_s=DEADLINE_S, feed=listing.feed)
+                search = self._engine.search(
+                    query, cwd=cwd, deadline_s=DEADLINE_S, feed=listing.feed, started=begun.set
+                )
                 listed.append(await search)
             except SearchFailed as error:  # told as itself, not as one of a group
                 listed.append(error)
+                begun.set()
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(search)
+            await begun.wait()
             found += await anyio.to_thread.run_sync(links, cwd, query, listing.fits)
         (completed,) = listed
         if isinstance(completed, SearchFailed):
             raise completed
         errors = completed.stderr.text()
-        if completed.exit_code not in (None, 0, 1) and not listing.size_bytes and errors:
+        broke_off = completed.exit_code not in (None, 0, 1) and bool(errors)
+        if broke_off and not listing.size_bytes:
             raise SearchFailed(errors.strip())
-        listing.complete = completed.reason == "exited"
+        listing.complete = completed.reason == "exited" and not broke_off
         return found
 
 
 class Listing:
-    """The listed files that fit a pattern, relative to `base`, taken piece by piece while the search runs."""
+    """The listed files that fit a pattern, relative to `base`, taken piece by piece while the search runs.
 
-    def __init__(self, base: AdmittedPath, order: GlobPlan, readable: Callable[[str], bool] | None) -> None:
+    Names stay bytes, and of many only those are kept by themselves that come first in their order: to make
+    texts of all would take longer than to find them.
+    """
+
+    def __init__(self, base: AdmittedPath, order: GlobPlan, sight: Sight) -> None:
         self.base = base
         self.root: str = str(base.path).rstrip(os.sep) + os.sep
         self._order = order
         self._fits = None if order.exact else compiled(order.rest).fullmatch
-        self._readable = readable
+        self._sight = sight
         self._pending = b""
-        self.paths: list[str] = []
+        self._blocks: list[bytes] = []
+        self._first: list[bytes] = []
+        self._last_of_first: bytes | None = None
+        self.count: int = 0
         self.size_bytes: int = 0
         self.complete = True
 
@@ -161,49 +178,85 @@ class Listing:
         """Take `./path NUL` entries; False once there are more than can be held."""
         self.size_bytes += len(chunk)
         whole, _, self._pending = (self._pending + chunk).rpartition(b"\0")
-        paths = [path[2:] for path in os.fsdecode(whole).split("\0")] if whole else []
-        if self._fits is not None:
-            paths = list(filter(self._fits, paths))
-        self.add(paths)
+        if whole:
+            self._blocks.append(whole)
+            self._take(whole.split(b"\0") if self._order.exact else self._fitting(whole))
         return self.size_bytes < MAX_LISTING_BYTES
 
     def add(self, paths: list[str]) -> None:
         """Take paths that fit."""
-        self.paths += paths
+        self._take([os.fsencode(f"./{path}") for path in paths])
 
-    def readable(self, paths: list[str]) -> list[str]:
-        """Those of the `paths` that no rule hides. Each is looked at: give those that are to be shown."""
-        may_show = self._readable
-        return paths if may_show is None else [path for path in paths if may_show(self.root + path)]
+    def first(self) -> list[str]:
+        """The paths that come first, at most `MAX_LOOKS`, in their order."""
+        return [os.fsdecode(name[2:]) for name in heapq.nsmallest(MAX_LOOKS, self._first)]
+
+    def folders(self) -> set[str]:
+        """The directories that hold listed files, whether these fit or not, at whatever depth."""
+        found: set[str] = set()
+        for block in self._blocks:
+            for folder in {name.rpartition("/")[0] for name in os.fsdecode(block).split("\0")}:
+                while folder not in found and folder != ".":
+                    found.add(folder)
+                    folder = folder.rpartition("/")[0]
+        return {folder[2:] for folder in found}
 
     def fits(self, path: str) -> object:
         """Whether a path is what the pattern means."""
-        return (self._fits or compiled(self._order.rest).fullmatch)(path)
+        return self._matches(path)
+
+    def may_show(self, path: str, *, link: bool) -> bool:
+        """Whether no rule hides `path`. What is no `link` must be known to be none: it is not looked up."""
+        whole = self.root + path
+        return self._sight.of_path(whole) if link else self._sight.of_file(whole)
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing matched, hidden by rules or not."""
-        return self.complete and not self.paths
+        return self.complete and not self.count
+
+    @cached_property
+    def _matches(self) -> Callable[[str], object]:
+        """Needed of a pattern that ripgrep decides about only where there are links."""
+        return self._fits or compiled(self._order.rest).fullmatch
+
+    def _fitting(self, whole: bytes) -> list[bytes]:
+        fits = self._matches
+        return [os.fsencode(path) for path in os.fsdecode(whole).split("\0") if fits(path[2:])]
+
+    def _take(self, names: list[bytes]) -> None:
+        self.count += len(names)
+        last = self._last_of_first
+        self._first += names if last is None else [name for name in names if name < last]
+        if len(self._first) > MANY_NAMES:
+            self._first = heapq.nsmallest(MAX_LOOKS, self._first)
+            self._last_of_first = self._first[-1]
 
 
 def _shown(listing: Listing) -> tuple[list[str], int, int]:
     """The paths to show, and how many before them rules hide or handles do not reach any more.
 
-    Each is looked at, which costs 0.1 ms: at most twice as many as can be shown, and of more than these none
-    behind the last that is shown.
+    Each is looked at: at most twice as many as can be shown, and of more than these none behind the last that
+    is shown. What handles reach without a link, and is none itself, has no other name to be judged by.
     """
     shown: list[str] = []
     hidden = gone = 0
-    all_count = len(listing.paths) <= 2 * MAX_FILES
-    for path in heapq.nsmallest(2 * MAX_FILES, listing.paths):
-        if not listing.readable([path]):
-            hidden += 1
-        elif not is_there(below(listing.base, path)):
-            gone += 1
-        else:
-            shown.append(path)
-            if len(shown) == MAX_FILES and not all_count:
-                break
+    all_count = listing.count <= MAX_LOOKS
+    first = listing.first()
+    try:
+        with names_below(listing.base) as names:
+            for path in first:
+                mode = names.mode_of(path)
+                if mode is None or not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
+                    gone += 1
+                elif not listing.may_show(path, link=stat.S_ISLNK(mode)):
+                    hidden += 1
+                else:
+                    shown.append(path)
+                    if len(shown) == MAX_FILES and not all_count:
+                        break
+    except FileRefused:  # the directory itself has gone
+        return [], 0, listing.count
     return shown[:MAX_FILES], hidden, gone
 
 

@@ -22,7 +22,8 @@ MAX_CLASSES = 3
 _MAGIC = lazy_pattern(r"[*?\[{\\]")
 _DOT_NAME = lazy_pattern(r"(?:^|[/{,])\.(?!\.?(?:/|$))")
 _NAME_FOR_RG = lazy_pattern(r"(?:[\w.+@ ~#%=,*?{}-]|\[!?[\w.+-]+\])+", re.ASCII)
-_EMPTY_ALTERNATIVE = lazy_pattern(r"[{,](?=[,}])")
+_GROUPS_FOR_RG = lazy_pattern(r"[^{}]*(?:\{[^{},]+(?:,[^{},]+)+\}[^{}]*)*")
+_ONE_CHARACTER = lazy_pattern(r"(?:\[[^\]]*\]|[?*])+")
 
 
 class GlobPlan(Struct, frozen=True, kw_only=True):
@@ -61,16 +62,20 @@ def plan(pattern: str) -> GlobPlan:
         hidden=bool(_DOT_NAME.search(rest)),
         name=name,
         depth=len(below) if plain and "**" not in below else None,
-        exact=(name is not None or below[-1] in ("*", "**"))
+        exact=(name == below[-1] or below[-1] in ("*", "**"))
         and (len(below) == 1 or (len(below) == 2 and anywhere)),
     )
 
 
 def name_for_rg(name: str) -> str | None:
-    """A file name glob as ripgrep reads it, or `None` if it might read it otherwise."""
-    if not _NAME_FOR_RG.fullmatch(name) or _EMPTY_ALTERNATIVE.search(name):
+    """A file name glob as ripgrep reads it, or `None` if it might read it otherwise.
+
+    It gives all the names that are meant. Where it is another than `name`, it gives more: what stands for one
+    character stands for one byte there, so that `?` would not be `é`.
+    """
+    if not _NAME_FOR_RG.fullmatch(name) or not _GROUPS_FOR_RG.fullmatch(name) or "**" in name:
         return None
-    return None if "**" in name or ("{" in name and "," not in name) else name
+    return _ONE_CHARACTER.sub("*", name) if "?" in name or "[" in name else name
 
 
 def checked(pattern: str) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+import stat
+from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
@@ -23,7 +24,7 @@ from caliban_tools_builtin.fs.text import readable
 from caliban_tools_builtin.search.engine import Query, SearchEngine, unblocked
 from caliban_tools_builtin.search.glob import NAME_IT, all_ignored
 from caliban_tools_builtin.search.globs import checked, compiled, literals, name_for_rg
-from caliban_tools_builtin.search.inside import below, found_file, in_windows_1252
+from caliban_tools_builtin.search.inside import Sight, below, found_file, in_windows_1252, is_directory
 from caliban_tools_builtin.search.matches import Fits, MatchCollector
 
 DEFAULT_MATCHES = 100
@@ -32,12 +33,12 @@ MAX_PATTERN_CHARS = 10_000
 
 
 class Grep:
-    """The tool Grep. `readable` says of a canonical path whether its lines may be shown."""
+    """The tool Grep. `sight` says whose lines may be shown."""
 
-    def __init__(self, fence: Fence, engine: SearchEngine, readable: Callable[[str], bool] | None) -> None:
+    def __init__(self, fence: Fence, engine: SearchEngine, sight: Sight) -> None:
         self._fence = fence
         self._engine = engine
-        self._readable = readable
+        self._sight = sight
 
     def conflict_key(self, args: Mapping[str, Any]) -> str | None:
         """None: it only looks."""
@@ -80,15 +81,18 @@ class Grep:
         return matches
 
     async def _look(self, place: AdmittedPath, query: Query, fits: Fits, wanted: int) -> MatchCollector:
-        if place.path.is_dir():
-            return await self._below(place, query, fits, wanted)
-        if place.path.exists():
-            return await self._within(place, query, fits, wanted)
-        raise FileMissing(f"{place.shown} does not exist")
+        try:
+            is_directory = stat.S_ISDIR(place.path.stat().st_mode)
+        except NotADirectoryError as error:
+            raise FileMissing(f"{place.shown} does not exist") from error
+        except OSError as error:
+            raise handles.refused(place, error) from error
+        look = self._below if is_directory else self._within
+        return await look(place, query, fits, wanted)
 
     async def _fits_any(self, place: AdmittedPath, include: str, *, ignored: bool = False) -> bool:
         """Whether there is a file at all that `include` means and rules let be read."""
-        if not place.path.is_dir():
+        if not is_directory(place):
             return True
         query, fits = _narrowed(Query(hidden=True, ignored=ignored), include)
         root = str(place.path).rstrip(os.sep) + os.sep
@@ -97,16 +101,13 @@ class Grep:
         def feed(chunk: bytes) -> bool:
             listed = (path.removeprefix("./") for path in os.fsdecode(chunk).split("\0"))
             fitting = (path for path in listed if path and (fits is None or fits(path)))
-            paths.extend(path for path in fitting if not ignored or self._may_show(root + path))
+            paths.extend(path for path in fitting if not ignored or self._sight.of_path(root + path))
             return not paths
 
         with handles.directory(place) as handle:
             cwd = handles.working_directory(place, handle)
             await self._engine.search(query, cwd=cwd, deadline_s=self._engine.deadline_s, feed=feed)
         return bool(paths)
-
-    def _may_show(self, path: str) -> bool:
-        return self._readable is None or self._readable(path)
 
     async def _below(self, place: AdmittedPath, query: Query, fits: Fits, wanted: int) -> MatchCollector:
         with handles.directory(place) as handle:
@@ -129,10 +130,10 @@ class Grep:
     ) -> MatchCollector:
         root = str(base.path).rstrip(os.sep) + os.sep
 
-        def readable(path: str) -> bool:
-            return self._may_show(root + path)
+        def may_show(path: str) -> bool:  # what is shown in the end, handles have reached without a link
+            return self._sight.of_file(root + path)
 
-        matches = MatchCollector(wanted=wanted, fits=fits, readable=readable)
+        matches = MatchCollector(wanted=wanted, fits=fits, readable=may_show)
         completed = await self._engine.search(
             query, cwd=cwd, deadline_s=self._engine.deadline_s, feed=matches.feed
         )
@@ -186,7 +187,7 @@ def _narrowed(query: Query, include: str | None) -> tuple[Query, Fits]:
     checked(include)
     if "/" not in include:
         name = name_for_rg(include)
-        if name is not None:
+        if name == include:
             return replace(query, name=name), None
     anchored = include.removeprefix("/") if include.startswith("/") else f"**/{include.removeprefix('./')}"
     last = anchored.rpartition("/")[2]

@@ -13,6 +13,8 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+
 from caliban_tools_builtin.search.engine import Query
 
 if TYPE_CHECKING:
@@ -39,33 +41,26 @@ def links(base: str, query: Query, fits: Callable[[str], object]) -> list[str]:
     looked_at = 0
     while open_ones and looked_at < MAX_ENTRIES and monotonic() < deadline:
         here = open_ones.popleft()
-        try:
-            with os.scandir(f"{base}/{here}") as found_here:
-                entries = list(found_here)
-        except OSError:
-            continue
-        looked_at += len(entries)
+        inside = _inside(f"{base}/{here}")
+        looked_at += inside.count
         is_first = here.count("/") == 1
-        if here and (is_first or len(entries) > MANY) and ignores.hide(here[:-1], directory=True):
+        if here and (is_first or inside.count > MANY) and ignores.hide(here[:-1], directory=True):
             continue
-        for entry in entries:
-            if entry.is_file(follow_symlinks=False):  # nearly all: one question without a call of the system
-                continue
-            if entry.is_symlink():
-                path = f"{here}{entry.name}"
-                if _is_shown(entry.name, query) and fits(path) and _leads_to_file(entry):
-                    found.append(path)
-            elif entry.is_dir(follow_symlinks=False):
-                path = f"{here}{entry.name}"
-                if _is_shown(entry.name, query) and not _is_too_deep(path, query):
-                    open_ones.append(f"{path}/")
+        for name in inside.links:
+            path = f"{here}{name}"
+            if _is_shown(name, query) and fits(path) and _leads_to_file(f"{base}/{path}"):
+                found.append(path)
+        if not _is_too_deep(here, query):
+            open_ones += [f"{here}{name}/" for name in inside.folders if _is_shown(name, query)]
     return found
 
 
-def not_ignored(base: str, query: Query, found: Iterable[str], listed: Collection[str]) -> list[str]:
-    """Those of the links that no ignore file hides; the directories of `listed` files are not hidden."""
+def not_ignored(
+    base: str, query: Query, found: Iterable[str], listed: Callable[[], Collection[str]]
+) -> list[str]:
+    """Those of the links that no ignore file hides; the directories that are `listed` are not hidden."""
     ignores = _Ignores(base, query)
-    live: set[str] = set()
+    live = listed()
     hidden: dict[str, bool] = {}
 
     def is_hidden(folder: str) -> bool:
@@ -75,7 +70,6 @@ def not_ignored(base: str, query: Query, found: Iterable[str], listed: Collectio
 
     kept = []
     for path in found:
-        live = live or {path[:at] for path in listed for at in _slashes(path)}
         if any(is_hidden(path[:at]) for at in _slashes(path)):
             continue
         if not ignores.hide(path, directory=False):
@@ -83,10 +77,41 @@ def not_ignored(base: str, query: Query, found: Iterable[str], listed: Collectio
     return kept
 
 
-def _leads_to_file(entry: os.DirEntry[str]) -> bool:
+class Inside(Struct, frozen=True, kw_only=True):
+    """What is in one directory: how many entries, the names of its links and of its directories."""
+
+    count: int = 0
+    links: list[str] = field(default_factory=list)
+    folders: list[str] = field(default_factory=list)
+
+
+def _inside(folder: str) -> Inside:
+    """What is in a directory; nothing where it cannot be read.
+
+    By a handle, where that can be: to make a whole path for each entry is a third of the work.
+    """
+    by_handle = os.scandir in os.supports_fd
     try:
-        return entry.is_file()
-    except OSError:  # a link in a loop, or through what is no directory
+        place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) if by_handle else folder
+    except OSError:
+        return Inside()
+    try:
+        with os.scandir(place) as found:
+            entries = list(found)
+        links = [entry.name for entry in filter(os.DirEntry.is_symlink, entries)]
+        folders = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+        return Inside(count=len(entries), links=links, folders=folders)
+    except OSError:
+        return Inside()
+    finally:
+        if isinstance(place, int):  # not before: some file systems have each entry asked about by it
+            os.close(place)
+
+
+def _leads_to_file(path: str) -> bool:
+    try:
+        return Path(path).is_file()
+    except OSError:  # it leads nowhere, in a loop, or through what is no directory
         return False
 
 
@@ -98,8 +123,9 @@ def _slashes(path: str) -> list[int]:
     return [at for at, char in enumerate(path) if char == "/"]
 
 
-def _is_too_deep(path: str, query: Query) -> bool:
-    return query.depth is not None and path.count("/") + 1 >= query.depth
+def _is_too_deep(here: str, query: Query) -> bool:
+    """Whether what lies in the directories in `here` is deeper than was asked for."""
+    return query.depth is not None and here.count("/") + 1 >= query.depth
 
 
 def _real(base: str) -> str:

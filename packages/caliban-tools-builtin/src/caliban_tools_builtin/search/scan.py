@@ -12,7 +12,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +50,7 @@ def main(arguments: dict[str, Any], write: Callable[[bytes], object]) -> int:
         return exit_code
     try:
         expression = re.compile(arguments["pattern"])
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         sys.stderr.write(f"regex parse error: {error}\n")
         return 2
     return _grep(files, expression, arguments, write)
@@ -100,23 +100,32 @@ def _targets(arguments: dict[str, Any]) -> Iterator[str]:
         return iter((target,))
     arguments = {**arguments, "here": str(Path.cwd())}
     rules = tuple(_parent_rules()) if arguments["parents"] and not arguments["ignored"] else ()
-    return _walk(".", rules, arguments, 1)
+    return _walk(rules, arguments)
 
 
-def _walk(
-    directory: str, rules: tuple[IgnoreRules, ...], arguments: dict[str, Any], depth: int
-) -> Iterator[str]:
-    """The files below `directory`; links are not followed. `rules` are those of the directories above."""
-    if arguments["depth"] is not None and depth > arguments["depth"]:
-        return
+def _walk(rules: tuple[IgnoreRules, ...], arguments: dict[str, Any]) -> Iterator[str]:
+    """The files below the working directory; links are not followed. `rules` are those above it."""
+    open_ones = [(".", rules, 1)]
+    while open_ones:  # no recursion: directories may lie in one another more deeply than calls may
+        directory, rules, depth = open_ones.pop()
+        if arguments["depth"] is None or depth <= arguments["depth"]:
+            below: list[str] = []
+            rules = yield from _files(directory, rules, arguments, below)
+            open_ones += [(path, rules, depth + 1) for path in reversed(below)]
+
+
+def _files(
+    directory: str, rules: tuple[IgnoreRules, ...], arguments: dict[str, Any], below: list[str]
+) -> Generator[str, None, tuple[IgnoreRules, ...]]:
+    """The files in `directory`; the directories in it are added to `below`, and hold to the rules given."""
     try:
         entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
     except OSError:
-        return
+        return rules
     here = arguments["here"]
     if not arguments["ignored"]:
-        rules = (*rules, ignore_rules(os.path.normpath(f"{here}/{directory}")))
-    below: list[str] = []
+        own = ignore_rules(os.path.normpath(f"{here}/{directory}"))
+        rules = (*rules, own) if own.plain or own.git or own.top else rules
     for entry in entries:
         if entry.name == ".git" or (entry.name.startswith(".") and not arguments["hidden"]):
             continue
@@ -130,8 +139,7 @@ def _walk(
             below.append(path)
         else:
             yield path
-    for path in below:
-        yield from _walk(path, rules, arguments, depth + 1)
+    return rules
 
 
 def is_ignored(path: str, is_directory: bool, rules: tuple[IgnoreRules, ...]) -> bool:
@@ -208,9 +216,18 @@ def _name_filter(name: str | None) -> Callable[[str], object]:
     return compiled(name).fullmatch
 
 
+def _fail(kind: type[BaseException], error: BaseException, trace: object) -> None:
+    """End with 2: Python itself would end with 1, which says that nothing was found."""
+    sys.stdout.buffer.flush()
+    sys.stderr.write(f"{error or kind.__name__}\n")
+    sys.stderr.flush()
+    os._exit(2)
+
+
 if __name__ == "__main__":
     given: dict[str, Any] = json.loads(sys.argv[1])
     sys.path[:] = given["sys_path"]
+    sys.excepthook = _fail
     code: int = main(given, sys.stdout.buffer.write)
     sys.stdout.buffer.flush()
     sys.exit(code)
