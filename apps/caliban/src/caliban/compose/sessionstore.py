@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Final
 
 from caliban.cli.options import SessionOptions
 from caliban.errors import MissingError, UsageError
+from caliban.stdio import complain
 from caliban_common.near import did_you_mean
 from caliban_common.paths import data_dir, expand_user
 from caliban_common.text import one_line
@@ -21,6 +23,20 @@ def session_store(options: SessionOptions) -> SessionStore:
     if options.sessions_dir is not None:
         return SessionStore(expand_user(options.sessions_dir).absolute(), defers_sync=True)
     return SessionStore(data_dir() / "sessions", defers_sync=True)
+
+
+def require_directory(store: SessionStore) -> None:
+    """Name on standard error a directory that is not there yet. Raises `MissingError` for what cannot be one."""
+    try:
+        os.scandir(store.directory).close()
+    except FileNotFoundError:
+        complain(f"caliban: there is no directory {store.directory}\n")
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise MissingError(
+            f"the sessions in {store.directory} cannot be listed: {reason}",
+            hint="--sessions-dir says where they are",
+        ) from error
 
 
 def require_session(store: SessionStore, name: str, way: str = "caliban sessions list --all") -> None:

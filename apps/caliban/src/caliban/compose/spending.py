@@ -30,8 +30,8 @@ class SavedPrices:
     def total(self, spent: Mapping[str, Usage], at: datetime) -> float | None:
         """What sums of tokens by `provider/model` cost at `at`, in dollars; `None`: a price is not known.
 
-        Prices that depend on the length of one prompt are taken as those of a short one. Digits below a
-        millionth of a dollar are noise.
+        Prices that depend on the length of one prompt are taken as those of a short one. It has more digits
+        than it knows: see `rounded`.
         """
         total, day = 0.0, at.toordinal()
         for name, usage in spent.items():
@@ -94,6 +94,11 @@ def spent_by(session: SessionHead | SessionState) -> Mapping[str, Usage]:
         return spent
     name = f"{session.provider}/{session.model}"
     return {**spent, name: spent.get(name, Usage()) + rest}
+
+
+def rounded(amount: float | None) -> float | None:
+    """`amount` in dollars as data has it, to a millionth; `None` where nobody knows it."""
+    return None if amount is None else round(amount, 6)
 
 
 def usd(amount: float | None) -> str:

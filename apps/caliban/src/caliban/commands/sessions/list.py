@@ -10,8 +10,8 @@ from caliban.cli.help import command_parser
 from caliban.cli.invocation import Invocation
 from caliban.cli.tables.sessions import SESSIONS
 from caliban.compose.project import build_settings
-from caliban.compose.sessionstore import require_session, session_store
-from caliban.compose.spending import SavedPrices, spent_by, usd
+from caliban.compose.sessionstore import require_directory, require_session, session_store
+from caliban.compose.spending import SavedPrices, rounded, spent_by, usd
 from caliban.compose.workspace import build_workspace
 from caliban.errors import MissingError
 from caliban.stdio import complain, print_text
@@ -40,6 +40,8 @@ def list_sessions(invocation: Invocation) -> int:
     everywhere = bool(values["everywhere"])
     here = None if everywhere else str(workspace)
     listed = store.list()
+    if not listed and options.session.sessions_dir is not None:
+        require_directory(store)
     _name_damaged(store, listed)
     heads: Iterable[SessionHead] = (head for head in listed if not head.problem and is_of(head, here))
     if values["query"] is not None:
@@ -132,7 +134,6 @@ def walk(trees: Sequence[SessionTree]) -> Iterator[tuple[int, SessionHead]]:
 
 def _data(head: SessionHead, prices: SavedPrices, depth: int, excerpt: str | None) -> dict[str, Any]:
     """What a picker shows of a session, as JSON."""
-    cost = _cost(head, prices)
     origin = head.forked_from
     return {
         "name": head.name,
@@ -147,7 +148,7 @@ def _data(head: SessionHead, prices: SavedPrices, depth: int, excerpt: str | Non
         "turns": head.turn_count,
         "messages": head.message_count,
         "usage": usage_to_json(head.total_usage),
-        "cost_usd": None if cost is None else round(cost, 6),
+        "cost_usd": rounded(_cost(head, prices)),
         "forked_from": None if origin is None else {"session": origin.session, "entry": origin.entry},
         "depth": depth,
         "size_bytes": head.size_bytes,
