@@ -18,18 +18,21 @@ from typing import Final
 from msgspec import Struct
 
 from caliban_checkpoint.errors import CheckpointFailed, PlaceRefused
-from caliban_checkpoint.state import ABSENT, FileState, is_text
+from caliban_checkpoint.state import ABSENT, DIRECTORY, FileState, is_text
 from caliban_common.files import BINARY, NOFOLLOW, NONBLOCK
 
 SUPPORTED: Final = os.open in os.supports_dir_fd and os.rename in os.supports_dir_fd and NOFOLLOW != 0
 MAX_HASHED_BYTES: Final = 256 << 20
 """A larger file is known by its status alone."""
 
+MAX_BELOW: Final = 10_000
+"""Files in a directory that stands in the place of one."""
+
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 _WALK = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | NOFOLLOW | _CLOEXEC
 _LINKED = (errno.ELOOP, errno.ENOTDIR)
 _KINDS = (
-    (stat.S_ISDIR, "a directory"),
+    (stat.S_ISDIR, DIRECTORY.target),
     (stat.S_ISFIFO, "a named pipe"),
     (stat.S_ISSOCK, "a socket"),
     (stat.S_ISCHR, "a device"),
@@ -120,6 +123,28 @@ def look_at(name: str, parent: int, *, keep_bytes: int = 0) -> Look:
 def mark_of(status: os.stat_result) -> tuple[int, ...]:
     """What changes when a file is written or replaced."""
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, stat.S_IMODE(status.st_mode))
+
+
+def files_below(place: Place) -> list[str] | None:
+    """The absolute paths of all that is below a directory and is none itself; `None` for too many.
+
+    No link is followed. What cannot be looked into counts as a file.
+    """
+    found: list[str] = []
+    try:
+        for folder, folders, names in os.walk(place.path, onerror=lambda error: found.append(error.filename)):
+            found += (os.path.join(folder, name) for name in names)
+            found += (path for name in folders if os.path.islink(path := os.path.join(folder, name)))
+            if len(found) > MAX_BELOW:
+                return None
+    except RecursionError:
+        return None
+    return found
+
+
+def folders_below(place: Place) -> list[str]:
+    """The directory at `place` and all below it, those inside others first. No link is followed."""
+    return [folder for folder, _, _ in os.walk(place.path, topdown=False)]
 
 
 @contextmanager

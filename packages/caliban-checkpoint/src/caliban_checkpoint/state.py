@@ -48,3 +48,4 @@ def is_text(name: str) -> bool:
 
 
 ABSENT: Final = FileState(kind="absent")
+DIRECTORY: Final = FileState(kind="other", target="a directory")

@@ -7,7 +7,7 @@ from typing import Annotated, TypeAlias
 from msgspec import Meta, Struct, field
 
 MAX_COUNT = 10**15
-"""No sum of a session is greater: what a file says beyond it is damage, and nothing can be worked out from it."""
+"""No sum of a session is greater: what a file says beyond it is damage."""
 
 Count: TypeAlias = Annotated[int, Meta(ge=0, le=MAX_COUNT)]
 

@@ -26,7 +26,7 @@ def session_store(options: SessionOptions) -> SessionStore:
 
 
 def require_directory(store: SessionStore) -> None:
-    """Name on standard error a directory that is not there yet. Raises `MissingError` for what cannot be one."""
+    """Name on standard error a directory that is not there yet. Raises `MissingError` for what is none."""
     try:
         os.scandir(store.directory).close()
     except FileNotFoundError:
