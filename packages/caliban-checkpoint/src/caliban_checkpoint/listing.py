@@ -21,7 +21,9 @@ from caliban_process import Command, OutputLimit, ProcessError, Runner
 LISTING_S: Final = 10.0
 MAX_LISTING_BYTES: Final = 32 << 20
 MAX_REPOSITORIES: Final = 100
-"""Of a workspace with those in it, submodules included: each is listed by a call of git."""
+"""Inside of a workspace, submodules included: each is listed by a call of git. Others are left out."""
+MAX_WITH_REPOSITORIES: Final = 20_000
+"""Files; a repository inside that would bring more is left out, so that the rest can be watched."""
 NEVER: Final = ("node_modules/", "__pycache__/", ".venv/", ".tox/", ".mypy_cache/", ".pytest_cache/")
 """Left out where no rule of the workspace says so: what is made again from other files."""
 
@@ -52,27 +54,29 @@ class GitListing:
     async def names(self) -> list[str]:
         """Relative names of all files and links that no rule leaves out, and that are text.
 
-        Those of repositories inside the workspace are among them: git lists these by their names alone.
+        Those of repositories inside the workspace are among them, within bounds: git names these alone.
 
         Raises `CheckpointFailed`.
         """
         if self._argv is None:
             self._argv = self._prepared()
-        names: list[str] = []
-        waiting, count = [""], 0
-        while waiting:
-            folder = waiting.pop()
-            count += 1
-            if count > MAX_REPOSITORIES:
-                raise CheckpointFailed(f"the workspace has more than {MAX_REPOSITORIES} repositories in it")
+        names = await self._listed(self._argv, "")
+        waiting = [name for name in names if name.endswith("/")]
+        names = [name for name in names if not name.endswith("/")]
+        for _ in range(MAX_REPOSITORIES):
+            if not waiting:
+                break
+            folder = waiting.pop(0)
             try:
                 found = [folder + name for name in await self._listed(self._argv, folder)]
             except CheckpointFailed:
-                if folder and not (self._workspace / folder).is_dir():
-                    continue  # it went meanwhile
-                raise
-            names += (name for name in found if not name.endswith("/"))
+                if (self._workspace / folder).is_dir():
+                    raise
+                continue  # it went meanwhile
             waiting += (name for name in found if name.endswith("/"))
+            files = [name for name in found if not name.endswith("/")]
+            if len(names) + len(files) <= MAX_WITH_REPOSITORIES:
+                names += files
         return names
 
     async def _listed(self, argv: tuple[str, ...], folder: str) -> list[str]:

@@ -26,7 +26,7 @@ MAX_HASHED_BYTES: Final = 256 << 20
 """A larger file is known by its status alone."""
 
 MAX_BELOW: Final = 10_000
-"""Files in a directory that stands in the place of one."""
+"""What is looked at in a directory that stands in the place of a file."""
 
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 _WALK = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | NOFOLLOW | _CLOEXEC
@@ -125,26 +125,28 @@ def mark_of(status: os.stat_result) -> tuple[int, ...]:
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, stat.S_IMODE(status.st_mode))
 
 
-def files_below(place: Place) -> list[str] | None:
-    """The absolute paths of all that is below a directory and is none itself; `None` for too many.
+def below(place: Place) -> tuple[list[str], list[str]] | None:
+    """The directory at `place` and those below it, the inner ones first, and all else there is in them.
 
-    No link is followed. What cannot be looked into counts as a file.
+    Paths are absolute. No link is followed; a directory that cannot be looked into counts as something else.
+    `None` where there are too many.
     """
-    found: list[str] = []
-    try:
-        for folder, folders, names in os.walk(place.path, onerror=lambda error: found.append(error.filename)):
-            found += (os.path.join(folder, name) for name in names)
-            found += (path for name in folders if os.path.islink(path := os.path.join(folder, name)))
-            if len(found) > MAX_BELOW:
-                return None
-    except RecursionError:
-        return None
-    return found
-
-
-def folders_below(place: Place) -> list[str]:
-    """The directory at `place` and all below it, those inside others first. No link is followed."""
-    return [folder for folder, _, _ in os.walk(place.path, topdown=False)]
+    folders: list[str] = []
+    others: list[str] = []
+    waiting = [place.path]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            entries = list(os.scandir(folder))
+        except OSError:
+            others.append(folder)
+            continue
+        folders.append(folder)
+        for entry in entries:
+            (waiting if entry.is_dir(follow_symlinks=False) else others).append(entry.path)
+        if len(folders) + len(others) + len(waiting) > MAX_BELOW:
+            return None
+    return folders[::-1], others
 
 
 @contextmanager

@@ -24,8 +24,8 @@ class RestoreStep(Struct, frozen=True, kw_only=True):
 
     `target` is what it was before the prompt, and `index` the prompt that kept its bytes; `now` is what is
     there. `reason` says why a step is a conflict or impossible. `made` are directories that go with the file
-    where nothing else is in them. With `clears` a directory stands in the place of the file, and holds nothing
-    once the other steps are done.
+    where nothing else is in them. With `clears` a directory stands in the place of the file, and holds
+    nothing once the other steps are done.
     """
 
     path: str
@@ -46,8 +46,8 @@ def plan_restore(
 ) -> tuple[RestoreStep, ...]:
     """The steps back to before prompt `index`, by path.
 
-    `look` says what is at a path now, or, in words, why it cannot be looked at. `inside` names the files below
-    a directory, `None` where nobody can say.
+    `look` says what is at a path now, or, in words, why it cannot be looked at. `inside` names what is below
+    a directory and is none itself, `None` where nobody can say.
     """
     histories: dict[str, History] = {}
     for manifest in sorted(manifests, key=lambda manifest: manifest.prompt_index):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Sequence
-
 from pathlib import PurePath
 
 from msgspec import Struct
@@ -22,8 +21,7 @@ from caliban_checkpoint.places import (
     Look,
     Place,
     Roots,
-    files_below,
-    folders_below,
+    below,
     look,
     mark_of,
     parent_of,
@@ -81,9 +79,10 @@ class Restorer:
 
     def _inside(self, path: str) -> list[str] | None:
         try:
-            return files_below(self._roots.place(path))
+            found = below(self._roots.place(path))
         except CheckpointError:
             return None
+        return None if found is None else found[1]
 
     def _checked(self, step: RestoreStep) -> RestoreStep:
         if step.target.kind == "file" and step.kind in ("restore", "conflict"):
@@ -132,7 +131,7 @@ class Restorer:
         target = step.target
         data = self._store.blob(step.index, target.sha256) if target.kind == "file" else b""
         if step.clears:
-            for folder in folders_below(place):
+            for folder in (below(place) or ([], []))[0]:
                 self._remove_empty(folder)
         with parent_of(place, create=True) as parent:
             twin = f".caliban-{os.urandom(6).hex()}.tmp"
