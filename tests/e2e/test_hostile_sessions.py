@@ -94,3 +94,12 @@ def test_a_directory_of_sessions_that_is_none_is_named(cli):
     missing = cli.run("sessions", "list", "--sessions-dir", str(cli.home / "missing"))
     assert missing.code == 0 and f"there is no directory {cli.home / 'missing'}" in missing.err
     assert not (cli.home / "missing").exists()
+
+
+def test_what_a_file_says_of_itself_stays_on_its_line(cli):
+    evil = "a\x1b[2J\nlast used  never"
+    origin = {"session": evil, "id": "q", "entry": None}
+    saved(cli, "evil", workspace=evil, provider=evil, model=evil, labels=[evil], forked_from=origin)
+    shown = sessions(cli, "show", "evil")
+    assert shown.code == 0 and "\x1b" not in shown.out
+    assert [line[:9] for line in shown.out.splitlines()].count("last used") == 1

@@ -60,7 +60,7 @@ def find_imports(text: str) -> tuple[Import, ...]:
 
 
 class _Line:
-    """The words of the line that was asked about last: each line is looked at once, however many `@` it has."""
+    """The line that was asked about last: each is looked at once, however many `@` it has."""
 
     def __init__(self, text: str) -> None:
         self.text = text

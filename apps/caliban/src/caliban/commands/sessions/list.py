@@ -209,17 +209,17 @@ def _words(head: SessionHead, *, is_below: bool) -> str:
 def _shown(state: SessionState, head: SessionHead, prices: SavedPrices) -> Iterator[str]:
     usage = state.total_usage
     yield f"{state.name}: {one_line(head.shown_title) or '(no prompt)'}\n"
-    yield f"used in    {state.workspace or '(unknown)'}\n"
+    yield f"used in    {one_line(state.workspace) or '(unknown)'}\n"
     yield f"begun      {state.created_at:%Y-%m-%d %H:%M} UTC\n"
     yield f"last used  {state.updated_at:%Y-%m-%d %H:%M} UTC\n"
-    yield f"model      {state.provider}/{state.model}\n"
+    yield f"model      {one_line(f'{state.provider}/{state.model}')}\n"
     spent = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
     yield f"spent      {spent}, {usd(_cost(state, prices))}\n"
     yield f"messages   {len(state.messages)} in {plural(head.size_bytes, 'byte')}\n"
     if state.labels:
-        yield f"labels     {', '.join(state.labels)}\n"
+        yield f"labels     {one_line(', '.join(state.labels), max_chars=1000)}\n"
     if state.forked_from is not None:
-        yield f"fork of    {state.forked_from.session}\n"
+        yield f"fork of    {one_line(state.forked_from.session)}\n"
     for message in state.messages:
         calls = "".join(f" [{one_line(call.name, max_chars=60)}]" for call in message.tool_uses)
         text = one_line(message.text, max_chars=SAID_CHARS)
