@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from test_checkpoints import bash, prompt, tree
+from test_checkpoints import bash, prompt, tree, write
 
 SHAPES = (
     pytest.param("mkdir d; echo a >d/a; echo b >d/b", "rm -rf d; echo x >d", id="directory-file"),
@@ -57,3 +58,29 @@ def test_what_a_person_did_where_a_file_or_a_directory_was_is_not_lost(cli):
     assert forced.code == 1
     assert (cli.work / "d" / "a").read_text() == "a\n"
     assert (cli.work / "f" / "mine").read_text() == "mine"
+
+
+def damaged(text: str) -> list[str]:
+    """What may become of a manifest: cut off, and with values that no file has."""
+    changes = ({"mode": -1}, {"mode": 10**18}, {"kind": "link", "target": "a\0b"})
+    out = [text[: len(text) // 2]]
+    for change in changes:
+        manifest = json.loads(text)
+        manifest["entries"][0]["before"] |= change
+        out.append(json.dumps(manifest))
+    return out
+
+
+def test_a_checkpoint_that_cannot_be_read_keeps_files_as_they_are(cli):
+    prompt(cli, "one", write("a.txt", "a\n"))
+    now = tree(cli.work)
+    (path,) = (cli.home / ".caliban").rglob("prompt-001/manifest.json")
+    for content in damaged(path.read_text()):
+        path.write_text(content)
+        done = cli.run("rewind", "s", "--to", "1")
+        assert (done.code, tree(cli.work)) == (1, now)
+        assert "damaged, and passed over" in done.err and "nothing was changed" in done.err
+        assert cli.run("rewind", "s", "--to", "1", "--dry-run").code == 1
+    forced = cli.run("rewind", "s", "--to", "1", "--code", "--force")
+    assert (forced.code, tree(cli.work)) == (1, now)
+    assert cli.run("rewind", "s", "--to", "1", "--conversation").code == 0
