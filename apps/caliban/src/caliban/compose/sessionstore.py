@@ -8,7 +8,6 @@ from typing import Final
 
 from caliban.cli.options import SessionOptions
 from caliban.errors import MissingError, UsageError
-from caliban.stdio import complain
 from caliban_common.near import did_you_mean
 from caliban_common.paths import data_dir, expand_user
 from caliban_common.text import one_line
@@ -25,18 +24,19 @@ def session_store(options: SessionOptions) -> SessionStore:
     return SessionStore(data_dir() / "sessions", defers_sync=True)
 
 
-def require_directory(store: SessionStore) -> None:
-    """Name on standard error a directory that is not there yet. Raises `MissingError` for what is none."""
+def has_directory(store: SessionStore) -> bool:
+    """Whether the directory of the store is there yet. Raises `MissingError` for one that cannot be listed."""
     try:
         os.scandir(store.directory).close()
     except FileNotFoundError:
-        complain(f"caliban: there is no directory {store.directory}\n")
+        return False
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise MissingError(
             f"the sessions in {store.directory} cannot be listed: {reason}",
             hint="--sessions-dir says where they are",
         ) from error
+    return True
 
 
 def require_session(store: SessionStore, name: str, way: str = "caliban sessions list --all") -> None:

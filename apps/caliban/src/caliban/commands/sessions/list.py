@@ -10,7 +10,7 @@ from caliban.cli.help import command_parser
 from caliban.cli.invocation import Invocation
 from caliban.cli.tables.sessions import SESSIONS
 from caliban.compose.project import build_settings
-from caliban.compose.sessionstore import require_directory, require_session, session_store
+from caliban.compose.sessionstore import has_directory, require_session, session_store
 from caliban.compose.spending import SavedPrices, rounded, spent_by, usd
 from caliban.compose.workspace import build_workspace
 from caliban.errors import MissingError
@@ -40,8 +40,8 @@ def list_sessions(invocation: Invocation) -> int:
     everywhere = bool(values["everywhere"])
     here = None if everywhere else str(workspace)
     listed = store.list()
-    if not listed and options.session.sessions_dir is not None:
-        require_directory(store)
+    if not listed and options.session.sessions_dir is not None and not has_directory(store):
+        complain(f"caliban: there is no directory {store.directory}\n")
     _name_damaged(store, listed)
     heads: Iterable[SessionHead] = (head for head in listed if not head.problem and is_of(head, here))
     if values["query"] is not None:
