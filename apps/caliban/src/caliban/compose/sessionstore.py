@@ -25,7 +25,7 @@ def session_store(options: SessionOptions) -> SessionStore:
 
 
 def has_directory(store: SessionStore) -> bool:
-    """Whether the directory of the store is there yet. Raises `MissingError` for one that cannot be listed."""
+    """Whether the directory of the store is there yet. Raises `MissingError` for what cannot be listed."""
     try:
         os.scandir(store.directory).close()
     except FileNotFoundError:
