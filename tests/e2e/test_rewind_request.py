@@ -130,3 +130,14 @@ def test_a_request_that_nobody_could_be_answered_about_ends_the_input(cli):
     bad = b'{"type": "control_request", "request": {"subtype": "rewind_files"}}\n'
     done = cli.run(*FLAGS, stdin=bad)
     assert (done.code, "names no request_id" in done.out) == (64, True)
+
+
+def test_a_checkpoint_that_cannot_be_read_is_no_reason_to_put_back_the_others(cli, host):
+    cli.script(write("one"), DONE, write("two"), DONE)
+    there = host(*EDITS)
+    first, _ = there.prompt("make it"), there.prompt("change it")
+    (path,) = (cli.home / ".caliban").rglob("prompt-002/manifest.json")
+    path.write_text("{")
+    assert "prompt-002/manifest.json is damaged" in there.refused(first)
+    assert (cli.work / "a.txt").read_text() == "two"
+    assert there.end() == 0

@@ -257,7 +257,7 @@ def test_what_is_no_file_is_told_in_words(bench: Bench) -> None:
     (bench.work / "a").unlink()
     (bench.work / "a").mkdir()
     assert {Path(s.path).name: (s.kind, s.reason) for s in bench.plan(1)} == {
-        "a": ("impossible", "it is a directory now"),
+        "a": ("conflict", "it is a directory now"),
         "pipe": ("impossible", "it was not kept: it is a named pipe"),
     }
 

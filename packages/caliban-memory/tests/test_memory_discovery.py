@@ -362,3 +362,9 @@ def test_a_file_above_the_workspace_that_somebody_else_owns_is_left_out(tmp_path
     if (above / "CLAUDE.md").stat().st_uid == 0:
         pytest.skip("what root owns counts as the system's")
     assert told(work)[-1:] == ["own"] and "planted" not in told(work)
+
+
+def test_a_file_that_names_thousands_of_others_is_bounded_and_that_is_said(repo):
+    put(repo / "CLAUDE.md", "".join(f"see @missing/{number}.md\n" for number in range(3000)) + "@there.md\n")
+    put(repo / "there.md", "there")
+    assert reasons(repo) == ["at most 1,000 imports are looked at"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -114,3 +115,22 @@ def test_nothing_is_imported_out_of_a_code_span(text):
 def test_the_scan_is_linear_in_what_could_make_it_slow():
     for piece in ("`", "``a`", "@", "<!--", "\\@", "@x.md ", "- @", "\n\n`", '@"'):
         assert len(find_imports(piece * 60_000)) <= 60_000
+
+
+class _Copied(str):
+    """A text that counts how many characters are copied out of it."""
+
+    copied = 0
+
+    def __getitem__(self, place: Any) -> str:
+        part = super().__getitem__(place)
+        _Copied.copied += len(part)
+        return part
+
+
+@pytest.mark.parametrize("unit", ["@a.b ", "- @a.b, ", "-@", "@a.b\n", "`@a` @c.d "])
+def test_a_line_of_thousands_of_imports_is_looked_at_once(unit: str) -> None:
+    text = _Copied(unit * 500)
+    _Copied.copied = 0
+    find_imports(text)
+    assert _Copied.copied < 20 * len(text)

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from hang_guard import HANG_S
 
+from caliban_sessions.journal import values_in
+
 posix = pytest.mark.skipif(os.name != "posix", reason="needs fork")
 
 PROGRAM = '''
@@ -174,3 +176,25 @@ def test_a_disk_that_refuses_any_system_call_leaves_the_old_or_the_new_and_says_
         if said == "done":
             assert state == AFTER[operation][-1], f"call {number} failed in silence"
     assert any(said == "SessionWriteError" for said, _ in seen)
+
+
+class CopiedText(str):
+    """A text that counts how many characters are copied out of it."""
+
+    copied = 0
+
+    def __getitem__(self, place: Any) -> str:
+        part = CopiedText(super().__getitem__(place))
+        CopiedText.copied += len(part)
+        return part
+
+    def lstrip(self, chars: str | None = None) -> str:
+        return CopiedText(super().lstrip(chars))
+
+
+def test_objects_that_were_glued_into_one_line_are_not_copied_for_each_other() -> None:
+    text = CopiedText("{} \t" * 500)
+    CopiedText.copied = 0
+    assert values_in(text) == ([{}] * 500, True)
+    assert CopiedText.copied < 2 * len(text)
+    assert values_in('{"a": 1}{"b": NaN} [') == ([{"a": 1}, {"b": None}], False)

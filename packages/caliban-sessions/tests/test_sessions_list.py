@@ -14,9 +14,11 @@ from caliban_common.message import assistant, user
 from caliban_common.usage import Usage
 from caliban_sessions import ForkOrigin, SessionHead, SessionStore
 from caliban_sessions.find import search
-from caliban_sessions.index import NAME, WORTH
+from caliban_sessions.index import NAME, WORTH, heads_in
 from caliban_sessions.tree import SessionTree, tree_of
 
+LATER_NS = 10**19
+"""When nothing is new any more: what was written just now is in the index."""
 EPOCH = datetime(2026, 11, 1, tzinfo=UTC)
 
 
@@ -39,9 +41,21 @@ def many(directory: Path) -> SessionStore:
     return store
 
 
+def indexed(store: SessionStore) -> tuple[SessionHead, ...]:
+    return tuple(heads_in(store.directory, at_ns=LATER_NS))
+
+
 def fresh(store: SessionStore) -> tuple[SessionHead, ...]:
     (store.directory / NAME).unlink(missing_ok=True)
     return store.list()
+
+
+def rewritten(path: Path, text: str) -> None:
+    """Write `text` over the content of `path`, with the time that it had."""
+    status = path.stat()
+    assert status.st_size == len(text.encode())
+    path.write_text(text)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
 def test_the_head_of_a_session_says_what_a_picker_shows(tmp_path: Path) -> None:
@@ -71,14 +85,14 @@ def test_a_title_and_labels_are_no_use_of_a_session(tmp_path: Path) -> None:
 
 def test_the_index_gives_what_the_files_give(tmp_path: Path) -> None:
     store = many(tmp_path)
-    first = store.list()
+    first = indexed(store)
     assert (tmp_path / NAME).exists()
-    assert store.list() == first == fresh(store)
+    assert indexed(store) == store.list() == first == fresh(store)
 
 
 def test_what_changes_after_the_index_was_written_is_seen(tmp_path: Path) -> None:
     store = many(tmp_path)
-    store.list()
+    indexed(store)
     with store.open("s5") as session:
         session.append(user("more"))
     (tmp_path / "s6.json").unlink()
@@ -90,29 +104,64 @@ def test_what_changes_after_the_index_was_written_is_seen(tmp_path: Path) -> Non
     assert listed["s5"].message_count == 2
     assert "s6" not in listed
     assert listed["s7"].problem == "it is not JSON"
-    assert store.list() == fresh(store)
+    assert store.list() == indexed(store) == indexed(store) == fresh(store)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there nothing tells a change that leaves size and time")
+def test_a_change_that_leaves_size_and_time_is_seen(tmp_path: Path) -> None:
+    store = many(tmp_path)
+    indexed(store)
+    text = (tmp_path / "s9.json").read_text()
+    rewritten(tmp_path / "s9.json", text.replace("number 9", "NUMBER 9"))
+    assert {entry.preview for entry in store.list() if entry.name == "s9"} == {"NUMBER 9"}
+
+
+def test_what_was_written_just_now_is_not_trusted_to_the_index(tmp_path: Path) -> None:
+    store = many(tmp_path)
+    newest_ns = max(path.stat().st_ctime_ns for path in tmp_path.glob("*.json"))
+    heads_in(tmp_path, at_ns=newest_ns + 1)
+    assert not (tmp_path / NAME).exists()
+    indexed(store)
+    assert (tmp_path / NAME).exists()
+
+
+def test_names_and_times_that_no_session_has_are_no_error(tmp_path: Path) -> None:
+    store = many(tmp_path)
+    for name in (b"caf\xe9.json", "caf\u00e9.json".encode(), b"a b.json", b".json", b"a.b.journal"):
+        try:
+            (tmp_path / os.fsdecode(name)).write_text("{}")
+        except OSError:
+            continue  # a file system that has no such names
+    for name, second in (("s1", -1), ("s2", 1 << 33), ("s3", 1 << 40)):
+        try:
+            os.utime(tmp_path / f"{name}.json", (second, second))
+        except OSError:
+            continue
+    assert len(indexed(store)) == WORTH + 20
+    assert indexed(store) == store.list() == fresh(store)
 
 
 @pytest.mark.parametrize(
-    "garbage", [b"", b"{", b"\xff\xfe", b"[1]", b'{"version":1,"entries":[[1,2]]}', b"null"]
+    "garbage", [b"", b"{", b"\xff\xfe", b"\0" * 4 + b"\x93\x03\xc4\0\xc4\x02[]", b"null"]
 )
 def test_an_index_that_is_none_is_written_anew(tmp_path: Path, garbage: bytes) -> None:
     store = many(tmp_path)
-    listed = store.list()
+    listed = indexed(store)
     (tmp_path / NAME).write_bytes(garbage)
-    assert store.list() == listed
+    assert indexed(store) == listed
     assert len((tmp_path / NAME).read_bytes()) > 1000
 
 
-def test_an_index_cut_or_changed_anywhere_is_no_error(tmp_path: Path) -> None:
+def test_an_index_cut_or_changed_anywhere_says_nothing(tmp_path: Path) -> None:
     store = many(tmp_path)
-    listed = store.list()
+    listed = indexed(store)
     whole = (tmp_path / NAME).read_bytes()
     chance = random.Random(3)
     for _ in range(30):
         place = chance.randrange(len(whole))
-        (tmp_path / NAME).write_bytes(whole[:place] + bytes([chance.randrange(256)]) + whole[place + 1 :])
-        assert {entry.name for entry in store.list()} == {entry.name for entry in listed}
+        changed = bytes([whole[place] ^ chance.randrange(1, 256)])
+        (tmp_path / NAME).write_bytes(whole[:place] + changed + whole[place + 1 :])
+        assert store.list() == listed
         (tmp_path / NAME).write_bytes(whole[:place])
         assert store.list() == listed
 
@@ -121,7 +170,7 @@ def test_a_link_in_the_place_of_the_index_is_not_followed(tmp_path: Path) -> Non
     store = many(tmp_path / "sessions")
     (tmp_path / "elsewhere").write_text("mine")
     (tmp_path / "sessions" / NAME).symlink_to(tmp_path / "elsewhere")
-    assert len(store.list()) == WORTH + 20
+    assert len(indexed(store)) == WORTH + 20
     assert (tmp_path / "elsewhere").read_text() == "mine"
 
 

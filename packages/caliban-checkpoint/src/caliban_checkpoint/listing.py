@@ -20,6 +20,10 @@ from caliban_process import Command, OutputLimit, ProcessError, Runner
 
 LISTING_S: Final = 10.0
 MAX_LISTING_BYTES: Final = 32 << 20
+MAX_REPOSITORIES: Final = 100
+"""Inside of a workspace, submodules included: each is listed by a call of git. Others are left out."""
+MAX_WITH_REPOSITORIES: Final = 20_000
+"""Files; a repository inside that would bring more is left out, so that the rest can be watched."""
 NEVER: Final = ("node_modules/", "__pycache__/", ".venv/", ".tox/", ".mypy_cache/", ".pytest_cache/")
 """Left out where no rule of the workspace says so: what is made again from other files."""
 
@@ -50,13 +54,40 @@ class GitListing:
     async def names(self) -> list[str]:
         """Relative names of all files and links that no rule leaves out, and that are text.
 
+        Those of repositories inside the workspace are among them, within bounds: git names these alone.
+
         Raises `CheckpointFailed`.
         """
         if self._argv is None:
             self._argv = self._prepared()
+        names = await self._listed(self._argv, "")
+        waiting = [name for name in names if name.endswith("/")]
+        names = [name for name in names if not name.endswith("/")]
+        for _ in range(MAX_REPOSITORIES):
+            if not waiting:
+                break
+            folder = waiting.pop(0)
+            try:
+                found = [folder + name for name in await self._listed(self._argv, folder)]
+            except CheckpointFailed:
+                if (self._workspace / folder).is_dir():
+                    raise
+                continue  # it went meanwhile
+            waiting += (name for name in found if name.endswith("/"))
+            files = [name for name in found if not name.endswith("/")]
+            if len(names) + len(files) <= MAX_WITH_REPOSITORIES:
+                names += files
+        return names
+
+    async def _listed(self, argv: tuple[str, ...], folder: str) -> list[str]:
+        """What git lists in `folder` of the workspace: a repository in it by its name and a `/`.
+
+        Raises `CheckpointFailed`.
+        """
+        workspace = self._workspace / folder
         command = Command(
-            argv=self._argv,
-            cwd=str(self._workspace),
+            argv=(*argv[:1], f"--work-tree={workspace}", *argv[1:]),
+            cwd=str(workspace),
             env={
                 "GIT_CONFIG_NOSYSTEM": "1",
                 "GIT_CONFIG_GLOBAL": "/dev/null",
@@ -76,7 +107,7 @@ class GitListing:
         if completed.exit_code != 0:
             raise CheckpointFailed("git cannot list the workspace")
         names = os.fsdecode(completed.stdout.kept).split("\0")
-        return [name for name in names if name and not name.endswith("/") and is_text(name)]
+        return [name for name in names if name and is_text(name)]
 
     def _prepared(self) -> tuple[str, ...]:
         entries = [item for item in self._search_path.split(os.pathsep) if Path(item).is_absolute()]
@@ -93,8 +124,15 @@ class GitListing:
         except CalibanError as error:
             raise CheckpointFailed(error.message) from error
         pins = tuple(word for pin in _PINS for word in ("-c", pin))
-        places = (f"--git-dir={self._git_dir}", f"--work-tree={self._workspace}")
-        return (program, *places, *pins, "ls-files", "-z", "--others", "--exclude-standard")
+        return (
+            program,
+            f"--git-dir={self._git_dir}",
+            *pins,
+            "ls-files",
+            "-z",
+            "--others",
+            "--exclude-standard",
+        )
 
     def _excluded(self) -> bytes:
         own = "".join(f"{name}\n" for name in NEVER).encode()

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from caliban_checkpoint.state import ABSENT, FileState
+from caliban_checkpoint.state import ABSENT, FileState, Permissions, Size
 
 CheckpointKind: TypeAlias = Literal["files", "cleared", "rewind"]
 """`cleared`: its bytes were given up for room. `rewind`: files were put back, which can be taken back too."""
@@ -26,8 +26,8 @@ class FileEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     exists_pre: bool
     before: FileState
     blob_sha256: str = ""
-    mode: int = 0
-    size: int = 0
+    mode: Permissions = 0
+    size: Size = 0
     tool_name: str = ""
     tool_use_id: str = ""
     agent: str = ""

@@ -18,18 +18,21 @@ from typing import Final
 from msgspec import Struct
 
 from caliban_checkpoint.errors import CheckpointFailed, PlaceRefused
-from caliban_checkpoint.state import ABSENT, FileState, is_text
+from caliban_checkpoint.state import ABSENT, DIRECTORY, FileState, is_text
 from caliban_common.files import BINARY, NOFOLLOW, NONBLOCK
 
 SUPPORTED: Final = os.open in os.supports_dir_fd and os.rename in os.supports_dir_fd and NOFOLLOW != 0
 MAX_HASHED_BYTES: Final = 256 << 20
 """A larger file is known by its status alone."""
 
+MAX_BELOW: Final = 10_000
+"""What is looked at in a directory that stands in the place of a file."""
+
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 _WALK = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | NOFOLLOW | _CLOEXEC
 _LINKED = (errno.ELOOP, errno.ENOTDIR)
 _KINDS = (
-    (stat.S_ISDIR, "a directory"),
+    (stat.S_ISDIR, DIRECTORY.target),
     (stat.S_ISFIFO, "a named pipe"),
     (stat.S_ISSOCK, "a socket"),
     (stat.S_ISCHR, "a device"),
@@ -120,6 +123,30 @@ def look_at(name: str, parent: int, *, keep_bytes: int = 0) -> Look:
 def mark_of(status: os.stat_result) -> tuple[int, ...]:
     """What changes when a file is written or replaced."""
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, stat.S_IMODE(status.st_mode))
+
+
+def below(place: Place) -> tuple[list[str], list[str]] | None:
+    """The directory at `place` and those below it, the inner ones first, and all else there is in them.
+
+    Paths are absolute. No link is followed; a directory that cannot be looked into counts as something else.
+    `None` where there are too many.
+    """
+    folders: list[str] = []
+    others: list[str] = []
+    waiting = [place.path]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            entries = list(os.scandir(folder))
+        except OSError:
+            others.append(folder)
+            continue
+        folders.append(folder)
+        for entry in entries:
+            (waiting if entry.is_dir(follow_symlinks=False) else others).append(entry.path)
+        if len(folders) + len(others) + len(waiting) > MAX_BELOW:
+            return None
+    return folders[::-1], others
 
 
 @contextmanager

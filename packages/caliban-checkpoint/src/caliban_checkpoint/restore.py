@@ -10,15 +10,25 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Sequence
+from pathlib import PurePath
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban_checkpoint.errors import CheckpointError, CheckpointFailed, PlaceRefused, RestoreRefused
 from caliban_checkpoint.manifest import Manifest, entry_before
-from caliban_checkpoint.places import Look, Place, Roots, look, mark_of, parent_of, refused
+from caliban_checkpoint.places import (
+    Look,
+    Place,
+    Roots,
+    below,
+    look,
+    mark_of,
+    parent_of,
+    refused,
+)
 from caliban_checkpoint.planning import RestoreStep, plan_restore
-from caliban_checkpoint.state import FileState
+from caliban_checkpoint.state import ABSENT, DIRECTORY, FileState
 from caliban_checkpoint.store import CheckpointStore
 from caliban_common.files import NOFOLLOW
 
@@ -39,7 +49,8 @@ class Restorer:
 
     def plan(self, manifests: Sequence[Manifest], index: int) -> tuple[RestoreStep, ...]:
         """The steps back to before prompt `index`; what is kept is checked, and nothing is changed."""
-        return tuple(self._checked(step) for step in plan_restore(manifests, index, self._now))
+        steps = plan_restore(manifests, index, self._now, self._inside)
+        return tuple(self._checked(step) for step in steps)
 
     def apply(self, steps: Iterable[RestoreStep], rewind: Manifest) -> tuple[RestoredFile, ...]:
         """Do the steps that are to be done, after what is there now was kept as `rewind`.
@@ -47,20 +58,31 @@ class Restorer:
         Raises `RestoreRefused` and `CheckpointFailed` before anything is changed.
         """
         steps = tuple(step for step in steps if step.kind in ("restore", "delete"))
-        looks = {step.path: self._kept(step, rewind.prompt_index) for step in steps}
+        removed = {step.path for step in steps if step.kind == "delete"}
+        looks = {step.path: self._kept(step, rewind.prompt_index, removed) for step in steps}
         entries = tuple(
             replace(entry_before(step.path, looks[step.path].state), after=step.target, made=step.made)
             for step in steps
         )
         if steps:
             self._store.save(replace(rewind, entries=entries))
-        return tuple(self._done(step, looks[step.path]) for step in steps)
+        done: dict[str, RestoredFile] = {}
+        for step in sorted(steps, key=lambda step: step.kind):  # what goes makes room for what comes back
+            done[step.path] = self._done(step, looks[step.path])
+        return tuple(done[step.path] for step in steps)
 
     def _now(self, path: str) -> FileState | str:
         try:
             return look(self._roots.place(path)).state
         except CheckpointError as error:
             return error.message
+
+    def _inside(self, path: str) -> list[str] | None:
+        try:
+            found = below(self._roots.place(path))
+        except CheckpointError:
+            return None
+        return None if found is None else found[1]
 
     def _checked(self, step: RestoreStep) -> RestoreStep:
         if step.target.kind == "file" and step.kind in ("restore", "conflict"):
@@ -70,10 +92,15 @@ class Restorer:
                 return replace(step, kind="impossible", reason=error.message)
         return step
 
-    def _kept(self, step: RestoreStep, index: int) -> Look:
-        """What is at the place of a step, kept."""
+    def _kept(self, step: RestoreStep, index: int, removed: set[str]) -> Look:
+        """What is at the place of a step, kept; `removed` are the places that are made free first."""
         limit = self._store.limits.file_bytes
-        seen = look(self._roots.place(step.path), keep_bytes=limit)
+        place = self._roots.place(step.path)
+        if any(str(folder) in removed for folder in PurePath(step.path).parents):
+            return Look(state=ABSENT)
+        seen = look(place, keep_bytes=limit)
+        if step.clears and seen.state == DIRECTORY:
+            return Look(state=ABSENT)
         if seen.state != step.now:
             raise RestoreRefused(f"{step.path} is being changed right now", hint="try again")
         if seen.state.kind == "file":
@@ -103,6 +130,9 @@ class Restorer:
     def _restore(self, place: Place, seen: Look, step: RestoreStep) -> None:
         target = step.target
         data = self._store.blob(step.index, target.sha256) if target.kind == "file" else b""
+        if step.clears:
+            for folder in (below(place) or ([], []))[0]:
+                self._remove_empty(folder)
         with parent_of(place, create=True) as parent:
             twin = f".caliban-{os.urandom(6).hex()}.tmp"
             try:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 StateKind: TypeAlias = Literal["file", "absent", "link", "other"]
 """`other` is a directory, a device, a pipe or a socket: never put back."""
+
+Permissions: TypeAlias = Annotated[int, Meta(ge=0, le=0o777)]
+Size: TypeAlias = Annotated[int, Meta(ge=0)]
+LinkTarget: TypeAlias = Annotated[str, Meta(pattern=r"^[^\0]*\Z")]
 
 
 class FileState(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -20,9 +24,9 @@ class FileState(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     kind: StateKind
     sha256: str = ""
-    mode: int = 0
-    size: int = 0
-    target: str = ""
+    mode: Permissions = 0
+    size: Size = 0
+    target: LinkTarget = ""
 
     @property
     def in_words(self) -> str:
@@ -48,3 +52,4 @@ def is_text(name: str) -> bool:
 
 
 ABSENT: Final = FileState(kind="absent")
+DIRECTORY: Final = FileState(kind="other", target="a directory")

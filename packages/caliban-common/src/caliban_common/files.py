@@ -79,7 +79,7 @@ def read_opened(descriptor: int, path: Path, *, max_bytes: int) -> bytes:
         _refuse_special(path, status)
         if status.st_size > max_bytes:
             raise TooLarge(f"{path} has {status.st_size:,} bytes; at most {max_bytes:,} are read")
-        return _read_all(descriptor, path, max_bytes)
+        return _read_all(descriptor, path, status.st_size, max_bytes)
     except OSError as error:
         raise failed("read", path, error) from error
     finally:
@@ -134,10 +134,11 @@ def _refuse_special(path: Path, status: os.stat_result) -> None:
         raise NotRegularFile(f"{path} is {_kind(status.st_mode)}, not a regular file")
 
 
-def _read_all(descriptor: int, path: Path, max_bytes: int) -> bytes:
+def _read_all(descriptor: int, path: Path, size_bytes: int, max_bytes: int) -> bytes:
+    """All there is; in one piece where that is the `size_bytes` that are told, so that nothing is copied."""
     parts: list[bytes] = []
     total = 0
-    while chunk := os.read(descriptor, CHUNK_BYTES):
+    while chunk := os.read(descriptor, max(size_bytes - total, CHUNK_BYTES)):
         total += len(chunk)
         if total > max_bytes:
             raise TooLarge(f"{path} grew above {max_bytes:,} bytes while it was read")

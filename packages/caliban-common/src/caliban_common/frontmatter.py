@@ -7,6 +7,7 @@ often no YAML (`description: Use when: it rains`): those are read line by line a
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,8 +34,8 @@ def split_front_matter(text: str) -> tuple[Mapping[str, Any], str]:
     head = match["head"]
     if len(head) > MAX_HEAD_CHARS:
         raise DataError(f"the front matter has more than {MAX_HEAD_CHARS:,} characters")
-    keys = re.findall(r"^([A-Za-z_][\w-]*)[ \t]*:", head, re.MULTILINE)
-    twice = next((key for key in keys if keys.count(key) > 1), None)
+    keys = Counter(re.findall(r"^([A-Za-z_][\w-]*)[ \t]*:", head, re.MULTILINE))
+    twice = next((key for key, count in keys.items() if count > 1), None)
     if twice is not None:
         raise DataError(f"{twice!r} stands twice in the front matter")
     members = _as_yaml(head)

@@ -6,7 +6,10 @@ from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Struct, field
 
-Count: TypeAlias = Annotated[int, Meta(ge=0)]
+MAX_COUNT = 10**15
+"""No sum of a session is greater: what a file says beyond it is damage."""
+
+Count: TypeAlias = Annotated[int, Meta(ge=0, le=MAX_COUNT)]
 
 MAX_TOKENS = 10**12
 """No call uses more: a greater count is a fault of who tells it."""

@@ -18,6 +18,8 @@ MAX_DEPTH = 5
 OUTSIDE = "outside of the project"
 MAX_IMPORTS = 100
 """Of one session: a file that imports everything is a mistake."""
+MAX_WRITTEN = 1000
+"""Of one session: so many imports are looked at, whether there are such files or not."""
 
 
 class ImportScope:
@@ -32,11 +34,14 @@ class ImportScope:
         self.seen: set[Path] = set()
         self.left_out: list[LeftOut] = []
         self.count: int = 0
+        self.written: int = 0
+        self._noted: set[LeftOut] = set()
 
     def leave_out(self, path: str, reason: str, *, matters: bool = False) -> None:
         """Note what is not told, each once."""
         note = LeftOut(path=path, reason=reason, matters=matters)
-        if note not in self.left_out:
+        if note not in self._noted:
+            self._noted.add(note)
             self.left_out.append(note)
 
 
@@ -59,6 +64,11 @@ def _expanded(text: str, site: _Site, scope: ImportScope, brought: list[Path]) -
     """An import on a line of its own is replaced; what another one brings stands behind its paragraph."""
     edits: list[tuple[int, int, str]] = []
     for item in find_imports(text):
+        scope.written += 1
+        if scope.written > MAX_WRITTEN:
+            reason = f"at most {MAX_WRITTEN:,} imports are looked at"
+            scope.leave_out(f"what else {site.file} imports", reason, matters=True)
+            break
         content = _imported(item, site, scope, brought)
         if content is None:
             continue

@@ -17,7 +17,7 @@ from caliban_common.lazy import lazy_pattern
 _FENCE = lazy_pattern(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _LIST_ITEM = lazy_pattern(r" {0,3}(?:[-*+]|\d{1,9}[.)])(?:\s|$)")
 _INDENTED = lazy_pattern(r"(?: {4}| {0,3}\t)")
-_ALONE = lazy_pattern(r"[ \t]*(?:[-*+][ \t]+|\d{1,9}[.)][ \t]+|>[ \t]*)*\Z")
+_LEAD = lazy_pattern(r"[ \t]*(?:[-*+][ \t]+|\d{1,9}[.)][ \t]+|>[ \t]*)*")
 _TICKS = lazy_pattern(r"`+")
 _BLANK = lazy_pattern(r"\n[ \t]*(?=\r?\n)")
 _URL = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]*:/")
@@ -48,17 +48,39 @@ def find_imports(text: str) -> tuple[Import, ...]:
     if "@" not in text:
         return ()
     found: list[Import] = []
+    line = _Line(text)
     for start, end in _prose(text):
         at = text.find("@", start, end)
         while at >= 0:
-            taken = _import_at(text, at, start, end)
+            taken = _import_at(line, at, start, end)
             if taken is not None:
                 found.append(taken)
             at = text.find("@", taken.end if taken is not None else at + 1, end)
     return tuple(found)
 
 
-def _import_at(text: str, at: int, start: int, end: int) -> Import | None:
+class _Line:
+    """The line that was asked about last: each is looked at once, however many `@` it has."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._end = -1
+        self._first = 0
+        self._last = 0
+
+    def has_nothing_but(self, start: int, end: int) -> bool:
+        """Whether `text[start:end]` is all that its line says, behind the marks of lists and quotations."""
+        if not self._first <= start <= self._end:
+            begin, stop = self.text.rfind("\n", 0, start) + 1, self.text.find("\n", start)
+            self._end = len(self.text) if stop < 0 else stop
+            lead = _LEAD.match(self.text, begin, self._end)
+            self._first = begin if lead is None else lead.end()
+            self._last = begin + len(self.text[begin : self._end].rstrip())
+        return start == self._first and end >= self._last
+
+
+def _import_at(line: _Line, at: int, start: int, end: int) -> Import | None:
+    text = line.text
     before = text[at - 1] if at > start else " "
     if at == start and at > 0 and text[at - 1] == "`":
         return None
@@ -69,11 +91,7 @@ def _import_at(text: str, at: int, start: int, end: int) -> Import | None:
     target, stop = _target(text, at + 1, end)
     if not _is_path(target) or (stop < end and text[stop] == "("):
         return None  # a handle, or a decorator that is called
-    line_start = text.rfind("\n", 0, at) + 1
-    line_end = text.find("\n", stop)
-    rest = text[stop : len(text) if line_end < 0 else line_end]
-    alone = _ALONE.match(text[line_start:at]) is not None and not rest.strip()
-    return Import(start=at, end=stop, target=target, alone=alone)
+    return Import(start=at, end=stop, target=target, alone=line.has_nothing_but(at, stop))
 
 
 def _target(text: str, start: int, end: int) -> tuple[str, int]:
@@ -94,6 +112,8 @@ def _target(text: str, start: int, end: int) -> tuple[str, int]:
             place += 1
         elif char in _STOPS:
             break
+        elif char == "@":
+            return "", start  # an address, or several in a row: no path has one
         chars.append(char)
         place += 1
         ends.append(place)

@@ -94,8 +94,8 @@ def _object(data: bytes, path: Path) -> Mapping[str, Any]:
     try:
         document = _quick(data)
         if document is None:
-            document = json.loads(data.decode("utf-8").removeprefix("\ufeff"))
-        if (b"\\ud" in data or b"\\uD" in data) and re.search(_HALF_PAIR, data):
+            document = nearest(json.loads(data.decode("utf-8").removeprefix("\ufeff")))
+        elif (b"\\ud" in data or b"\\uD" in data) and re.search(_HALF_PAIR, data):
             document = nearest(document)  # what cannot be written again is not shown to a model first
     except UnicodeDecodeError as error:
         raise _corrupt(path, f"it is not UTF-8 text (byte {error.start:,})") from error

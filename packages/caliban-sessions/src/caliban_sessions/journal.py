@@ -117,14 +117,21 @@ def values_in(text: str) -> tuple[list[Any], bool]:
     """The JSON values in `text`, more than one where lines were glued, and whether that was all of it."""
     decoder = json.JSONDecoder()
     values: list[Any] = []
-    while text:
+    place, end = _past_blanks(text, 0), len(text)
+    while place < end:
         try:
-            value, end = decoder.raw_decode(text)
+            value, place = decoder.raw_decode(text, place)
             values.append(nearest(value))
         except (ValueError, RecursionError, DataError):
             return values, False
-        text = text[end:].lstrip()
+        place = _past_blanks(text, place)
     return values, True
+
+
+def _past_blanks(text: str, place: int) -> int:
+    while place < len(text) and text[place].isspace():
+        place += 1
+    return place
 
 
 def sync_directory(path: Path) -> None:

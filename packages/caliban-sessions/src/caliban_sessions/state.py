@@ -58,7 +58,7 @@ class SessionState(Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
 
-class SessionHead(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SessionHead(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What a list of sessions shows, read from the ends of the files only.
 
     `message_count` is `None` when the file does not say it up front (a foreign or a damaged file, or a

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
@@ -237,8 +238,7 @@ class SessionStore:
         """
         from caliban_sessions.index import heads_in
 
-        heads = heads_in(self.directory)
-        return tuple(sorted(heads, key=lambda head: (head.updated_at, head.name), reverse=True))
+        return tuple(heads_in(self.directory, at_ns=time.time_ns()))
 
     def latest(self) -> str | None:
         """The name of the session updated last, `None` when there is none."""

@@ -40,12 +40,13 @@ def tree_of(heads: Iterable[SessionHead]) -> tuple[SessionTree, ...]:
 def _break_circles(trees: Iterable[SessionTree], parents: dict[int, SessionTree]) -> None:
     safe: set[int] = set()
     for tree in trees:
-        way: list[int] = []
+        way: dict[int, int] = {}
         current: SessionTree | None = tree
         while current is not None and id(current) not in safe:
             if id(current) in way:
-                del parents[id(tree) if id(tree) in way[way.index(id(current)) :] else id(current)]
+                circle = list(way)[way[id(current)] :]
+                del parents[id(tree) if id(tree) in circle else id(current)]
                 break
-            way.append(id(current))
+            way[id(current)] = len(way)
             current = parents.get(id(current))
         safe.update(way)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Final
 
@@ -21,6 +22,21 @@ def session_store(options: SessionOptions) -> SessionStore:
     if options.sessions_dir is not None:
         return SessionStore(expand_user(options.sessions_dir).absolute(), defers_sync=True)
     return SessionStore(data_dir() / "sessions", defers_sync=True)
+
+
+def has_directory(store: SessionStore) -> bool:
+    """Whether the directory of the store is there yet. Raises `MissingError` for what cannot be listed."""
+    try:
+        os.scandir(store.directory).close()
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise MissingError(
+            f"the sessions in {store.directory} cannot be listed: {reason}",
+            hint="--sessions-dir says where they are",
+        ) from error
+    return True
 
 
 def require_session(store: SessionStore, name: str, way: str = "caliban sessions list --all") -> None:

@@ -11,6 +11,7 @@ from caliban.cli.groups import PROVIDERS
 from caliban.compose.costs import RATES, Endpoint, price_book
 from caliban_common.errors import CalibanError
 from caliban_common.usage import Usage
+from caliban_sessions import SessionHead, SessionState
 from caliban_settings import Settings
 from caliban_telemetry.book import PriceBook
 from caliban_telemetry.rate import Rate
@@ -29,11 +30,13 @@ class SavedPrices:
     def total(self, spent: Mapping[str, Usage], at: datetime) -> float | None:
         """What sums of tokens by `provider/model` cost at `at`, in dollars; `None`: a price is not known.
 
-        Prices that depend on the length of one prompt are taken as those of a short one.
+        Prices that depend on the length of one prompt are taken as those of a short one. It has more digits
+        than it knows: see `rounded`.
         """
-        total = 0.0
+        total, day = 0.0, at.toordinal()
         for name, usage in spent.items():
-            prices = self._prices(name, at)
+            key = (name, day)
+            prices = self._per_token[key] if key in self._per_token else self._prices(name, at)
             if prices is None:
                 return None
             # In floats and inline, for lists of thousands: a tenth of the time that decimals take.
@@ -42,7 +45,7 @@ class SavedPrices:
             total += fresh * max(0, usage.input_tokens - cached) + output * usage.output_tokens
             total += read * usage.cache_read_tokens + written * usage.cache_write_tokens
             total += 0.6 * written * usage.cache_write_long_tokens
-        return round(total, 6)
+        return total
 
     def call(self, name: str, usage: Usage, at: datetime) -> float | None:
         """What a call of `name`, a `provider/model`, cost at `at`; `None` where its price is not known."""
@@ -51,11 +54,9 @@ class SavedPrices:
 
     def _prices(self, name: str, at: datetime) -> tuple[float, float, float, float] | None:
         """Dollars per token: new in a prompt, read from the cache, written to it, written by the model."""
-        key = (name, at.toordinal())
-        if key not in self._per_token:
-            rate = self._rate(name, at.date())
-            self._per_token[key] = None if rate is None else _per_token(rate)
-        return self._per_token[key]
+        rate = self._rate(name, at.date())
+        found = self._per_token[name, at.toordinal()] = None if rate is None else _per_token(rate)
+        return found
 
     def _rate(self, name: str, day: date) -> Rate | None:
         provider, _, model = name.partition("/")
@@ -83,14 +84,21 @@ class SavedPrices:
         return price_book(os.environ.get(RATES) or None, self._endpoints, self._described)
 
 
-def spent_by(spent: Mapping[str, Usage], total: Usage, name: str) -> Mapping[str, Usage]:
-    """`spent`, and what an earlier version did not divide of `total` for `name`."""
+def spent_by(session: SessionHead | SessionState) -> Mapping[str, Usage]:
+    """What `session` has spent by `provider/model`; what nobody divided is the last model's."""
+    spent, total = session.spent, session.total_usage
     if total in spent.values():
         return spent
     rest = total - sum(spent.values(), Usage())
     if rest.input_tokens <= 0 and rest.output_tokens <= 0:
         return spent
+    name = f"{session.provider}/{session.model}"
     return {**spent, name: spent.get(name, Usage()) + rest}
+
+
+def rounded(amount: float | None) -> float | None:
+    """`amount` in dollars as data has it, to a millionth; `None` where nobody knows it."""
+    return None if amount is None else round(amount, 6)
 
 
 def usd(amount: float | None) -> str:

@@ -70,6 +70,8 @@ class FileRewinds:
         target = next((one for one in points.all if one.prompt_id == message_id), None)
         if target is None:
             return Outcome(error=f"there is no prompt {one_line(message_id, max_chars=80)!r} to go back to")
+        if points.problems:
+            return Outcome(error=f"nothing was changed: {one_line(points.problems[0])}")
         steps = points.plan(target.prompt_index)
         barred = next((step for step in steps if step.kind in STOPS), None)
         if barred is not None:

@@ -77,7 +77,7 @@ async def usage(app: App, context: SlashContext, arguments: str) -> CommandAnswe
 
         state = session_store(app.options.session).load(context.session.id)
     if state is not None:
-        spent = spent_by(state.spent, state.total_usage, f"{state.provider}/{state.model}")
+        spent = spent_by(state)
         prices, now = SavedPrices(app.live.now), datetime.now(UTC)
         rows = tuple((name, used, prices.total({name: used}, now)) for name, used in spent.items())
         parts.append(cost_table(rows, prices.total(spent, now), title=f"the session {state.name}"))

@@ -153,7 +153,7 @@ def _listed(inputs: RewindInputs, *, as_json: bool) -> str:
             continue
         files = plural(len(manifest.entries), "file") if manifest.entries else "no files"
         state = {"cleared": ", given up for room", "rewind": ", put back"}.get(manifest.kind, "")
-        when, title = manifest.created_at or "-", visible(manifest.title)
+        when, title = visible(one_line(manifest.created_at)) or "-", visible(one_line(manifest.title))
         rows.append(f"{manifest.prompt_index:4}  {when:20}  {files}{state}  {title}")
         rows.extend(f"      {visible(note)}" for note in _notes(manifest))
     if not as_json:
@@ -163,21 +163,22 @@ def _listed(inputs: RewindInputs, *, as_json: bool) -> str:
 
 def _notes(manifest: Manifest) -> tuple[str, ...]:
     cut = "it was killed in the midst of a command, and nobody knows what that has changed"
-    return (*manifest.notes, *((cut,) if manifest.running else ()))
+    return (*map(one_line, manifest.notes), *((cut,) if manifest.running else ()))
 
 
 def _shown(invocation: Invocation, inputs: RewindInputs, manifest: Manifest) -> int:
     """Say what going back would do."""
     steps, cut = _planned(invocation, inputs, manifest, None)
     files = tuple(RestoredFile(step=step) for step in steps)
-    is_barred = any(step.kind in STOPS for step in steps)
+    is_barred = _is_incomplete(invocation, inputs) or any(step.kind in STOPS for step in steps)
     return _report(invocation, inputs, Rewound(files=files, cut=cut, done=False, barred=is_barred))
 
 
 def _go_back(invocation: Invocation, inputs: RewindInputs, manifest: Manifest, session: SessionWriter) -> int:
     """Do it: files first, so that what is cut off in between can be done again."""
     steps, cut = _planned(invocation, inputs, manifest, session)
-    if any(step.kind in STOPS for step in steps) and not invocation.values["force"]:
+    is_barred = _is_incomplete(invocation, inputs) or any(step.kind in STOPS for step in steps)
+    if is_barred and not invocation.values["force"]:
         files = tuple(RestoredFile(step=step) for step in steps)
         return _report(invocation, inputs, Rewound(files=files, cut=cut, done=False, barred=True))
     files = _restored(inputs, steps, manifest)
@@ -186,6 +187,11 @@ def _go_back(invocation: Invocation, inputs: RewindInputs, manifest: Manifest, s
         session.note_pending(())
         session.note(prefix={})
     return _report(invocation, inputs, Rewound(files=files, cut=cut, done=True))
+
+
+def _is_incomplete(invocation: Invocation, inputs: RewindInputs) -> bool:
+    """Whether files are to go back while a checkpoint cannot be read: nobody knows what it has kept."""
+    return bool(inputs.points.problems) and not invocation.values["conversation"]
 
 
 def _restored(
@@ -228,7 +234,11 @@ def _planned(
 
 def _report(invocation: Invocation, inputs: RewindInputs, rewound: Rewound) -> int:
     values = invocation.values
-    is_whole = rewound.done and not any(item.problem for item in rewound.files)
+    is_whole = (
+        rewound.done
+        and not any(item.problem for item in rewound.files)
+        and not _is_incomplete(invocation, inputs)
+    )
     code = 0 if is_whole or (values["dry_run"] and not rewound.barred) else NOT_DONE
     notes = [note for m in inputs.points.all if m.prompt_index >= values["to"] for note in _notes(m)]
     if values["conversation"]:

@@ -52,7 +52,9 @@ def told(rewound: Rewound, workspace: Path, *, dry_run: bool) -> str:
         verb = "went back by" if rewound.done else "would go back by"
         lines.append(f"the conversation {verb} {gone}; {plural(len(rewound.cut.kept), 'message')} stay")
     elif not rewound.files:
-        lines.append("no file was changed since")
+        lines.append(
+            "no file was changed since, as far as is known" if rewound.barred else "no file was changed since"
+        )
     if dry_run:
         lines.append("(nothing was done)")
     return "".join(f"{line}\n" for line in lines)

@@ -13,7 +13,7 @@ from caliban.compose.host import learn
 from caliban.compose.keystore import read_key
 from caliban.compose.project import build_settings
 from caliban.compose.sessionstore import require_session, session_store
-from caliban.compose.spending import SavedPrices
+from caliban.compose.spending import SavedPrices, rounded
 from caliban.compose.workspace import build_workspace
 from caliban.errors import CommandRefused
 from caliban.stdio import complain, print_text, write_out
@@ -60,7 +60,8 @@ def exported(
 ) -> bytes:
     """A session in one of `EXPORT_FORMATS`, without what `masker` knows."""
     prices = SavedPrices(settings)
-    script = masked_script(script_of(*saved, prices.call, prices.total), masker)
+    script = script_of(*saved, prices.call, lambda spent, at: rounded(prices.total(spent, at)))
+    script = masked_script(script, masker)
     return clean({"md": as_markdown, "json": as_json, "html": as_page}[form](script)).encode()
 
 

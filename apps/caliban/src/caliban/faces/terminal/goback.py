@@ -73,7 +73,7 @@ class GoBack:
         points = self._points()
         manifest = _named(points, prompt.index)
         cut = cut_before(self._session.messages, manifest.prompt_id, None)
-        no_files = self._no_files()
+        no_files = self._no_files(points)
         files: tuple[RestoreFile, ...] = ()
         if not no_files:
             steps = points.plan(prompt.index)
@@ -86,10 +86,12 @@ class GoBack:
             no_conversation=self._no_conversation(manifest),
         )
 
-    def _no_files(self) -> str:
+    def _no_files(self, points: RewindPoints) -> str:
         options = self._app.options
         if options.session.no_save or options.workspace.no_checkpoints:
             return "this run keeps no checkpoints"
+        if points.problems:
+            return f"a checkpoint cannot be read: {one_line(points.problems[0], max_chars=300)}"
         return "" if SUPPORTED else "files cannot be put back on this system"
 
     def _no_conversation(self, manifest: Manifest) -> str:
@@ -101,7 +103,7 @@ class GoBack:
 
     def _put_back(self, prompt: PromptRow, force: bool) -> str:
         points = self._points()
-        why = self._no_files()
+        why = self._no_files(points)
         if why:
             raise CommandRefused(why)
         steps = points.plan(prompt.index)
