@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -103,3 +104,16 @@ def test_what_a_file_says_of_itself_stays_on_its_line(cli):
     shown = sessions(cli, "show", "evil")
     assert shown.code == 0 and "\x1b" not in shown.out
     assert [line[:9] for line in shown.out.splitlines()].count("last used") == 1
+
+
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_an_export_goes_through_a_pipe_and_never_takes_its_place(cli, force):
+    saved(cli, "a")
+    pipe = cli.work / "pipe"
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    done = cli.run("sessions", "export", "a", "--output", "pipe", *force, "--sessions-dir", str(folder(cli)))
+    assert done.code == 0
+    assert "hello" in os.read(reading, 100_000).decode()
+    os.close(reading)
+    assert pipe.is_fifo()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from caliban_common.errors import FileFailed, NotRegularFile, TooLarge
-from caliban_common.files import ensure_private_dir, read_regular, write_atomic
+from caliban_common.files import ensure_private_dir, is_special, read_regular, write_atomic, write_through
 
 posix = pytest.mark.skipif(os.name != "posix", reason="kinds and modes of POSIX files")
 
@@ -219,3 +219,24 @@ def test_a_file_in_the_way_of_a_directory_is_an_error(tmp_path: Path) -> None:
     for path in (tmp_path / "a", tmp_path / "a" / "b"):
         with pytest.raises(FileFailed, match="cannot create"):
             ensure_private_dir(path)
+
+
+@posix
+def test_a_pipe_or_a_socket_is_never_replaced_but_can_be_written_to(tmp_path: Path) -> None:
+    pipe, listener = tmp_path / "pipe", socket.socket(socket.AF_UNIX)
+    os.mkfifo(pipe)
+    with listener:
+        listener.bind(str(tmp_path / "socket"))
+        for name in ("pipe", "socket"):
+            with pytest.raises(NotRegularFile, match="not a regular file"):
+                write_atomic(tmp_path / name, b"x")
+            assert is_special(tmp_path / name)
+        assert names(tmp_path) == ["pipe", "socket"]
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_through(pipe, b"x")
+    assert os.read(reading, 9) == b"x"
+    os.close(reading)
+    for name in ("socket", "nowhere"):
+        with pytest.raises(FileFailed, match="cannot write"):
+            write_through(tmp_path / name, b"x")
+    assert not is_special(tmp_path / "nowhere") and not is_special(tmp_path)

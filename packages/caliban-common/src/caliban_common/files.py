@@ -91,10 +91,11 @@ def write_atomic(path: Path, data: bytes, *, mode: int | None = None, durable: b
 
     The new file has `mode`, else the permissions of the old one without its set-id bits, else 0o600; it never
     has wider ones, not for an instant. `durable` waits until the bytes are on the disk. The path's last
-    component is replaced even when it is a link: resolve it first where the link should stay. Raises
-    `FileFailed`; the old file is then untouched.
+    component is replaced even when it is a link: resolve it first where the link should stay. No device, pipe
+    or socket is replaced. Raises `FileFailed`; the old file is then untouched.
     """
     try:
+        _refuse_device(path)
         temporary = path.with_name(f".{path.name[:50]}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
         try:
             _write_new(temporary, data, mode=_mode_of(path) if mode is None else mode, durable=durable)
@@ -102,6 +103,27 @@ def write_atomic(path: Path, data: bytes, *, mode: int | None = None, durable: b
         finally:
             _remove_quietly(temporary)
     except (OSError, ValueError) as error:
+        raise failed("write", path, error) from error
+
+
+def is_special(path: Path) -> bool:
+    """Whether `path` is there and is neither a file nor a directory: a device, a pipe or a socket."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def write_through(path: Path, data: bytes) -> None:
+    """Write `data` into what `is_special`; a pipe without a reader is waited for. Raises `FileFailed`."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | BINARY | getattr(os, "O_NOCTTY", 0))
+        try:
+            _write_all(descriptor, data)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
         raise failed("write", path, error) from error
 
 
@@ -132,6 +154,15 @@ _FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 def _refuse_special(path: Path, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise NotRegularFile(f"{path} is {_kind(status.st_mode)}, not a regular file")
+
+
+def _refuse_device(path: Path) -> None:
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode) or stat.S_ISDIR(mode)):
+        raise NotRegularFile(f"{path} is {_kind(mode)}, not a regular file")
 
 
 def _read_all(descriptor: int, path: Path, size_bytes: int, max_bytes: int) -> bytes:

@@ -18,7 +18,7 @@ from caliban.compose.workspace import build_workspace
 from caliban.errors import CommandRefused
 from caliban.stdio import complain, print_text, write_out
 from caliban_common.errors import CalibanError
-from caliban_common.files import write_atomic
+from caliban_common.files import is_special, write_atomic, write_through
 from caliban_common.mask import Masker
 from caliban_common.near import did_you_mean
 from caliban_common.paths import expand_user
@@ -88,7 +88,13 @@ def export_masker(names: Iterable[str], tell: Callable[[str], None] | None = Non
 
 
 def write_export(target: Path, data: bytes, *, force: bool) -> None:
-    """Write an export for its owner alone. Raises `CommandRefused` for a file that is there, `FileFailed`."""
+    """Write an export for its owner alone. Raises `CommandRefused` for a file that is there, `FileFailed`.
+
+    What is no file but a pipe or a device, as `/dev/stdout` is, is written to.
+    """
+    if is_special(target):
+        write_through(target, data)
+        return
     if os.path.lexists(target) and not force:
         raise CommandRefused(f"{target} is there already", hint="--force writes over it")
     write_atomic(target, data, mode=0o600)

@@ -174,14 +174,13 @@ class RunMemory:
         if self.found is not None and self.found.waiting:
             return True
         assert self.places is not None
-        root, folder = str(self._workspace), os.path.dirname(path)
+        # Text: paths of `pathlib` take ten times as long, at each file that is read.
+        root, folder = str(self._workspace), os.path.dirname(path)  # noqa: PTH120
         within = root if root.endswith(os.sep) else root + os.sep
-        while folder != root and folder.startswith(
-            within
-        ):  # text: a path of `pathlib` takes ten times as long
-            if any(os.path.lexists(os.path.join(folder, name)) for name in self.places.names):
+        while folder != root and folder.startswith(within):
+            if any(os.path.lexists(f"{folder}{os.sep}{name}") for name in self.places.names):
                 return True
-            folder = os.path.dirname(folder)
+            folder = os.path.dirname(folder)  # noqa: PTH120
         return False
 
     def _nested_of(self, agent: str) -> NestedMemory:
