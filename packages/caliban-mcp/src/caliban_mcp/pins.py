@@ -167,7 +167,10 @@ class PinStore:
 
 
 def _read(value: object) -> ServerPins:
-    """The pins that are kept so, by hand: a decoder made of the types costs a start more. Raises `ValueError`."""
+    """The pins that are kept so. Raises `ValueError`.
+
+    By hand, for a start: to make a decoder of the types costs it more.
+    """
     kept = value if isinstance(value, dict) else {}
     if kept.get("version") != VERSION:
         raise ValueError(f"its version is {kept.get('version')!r}, not {VERSION}"[:200])
