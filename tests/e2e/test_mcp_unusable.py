@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
@@ -44,3 +45,15 @@ def test_one_that_cannot_be_used_costs_no_other_of_an_import(cli):
     done = cli.run("mcp", "import", str(cli.work / "other.json"))
     assert done.code == 1 and "the server 'bad' is not taken" in done.err and "not closed" in done.err
     assert "mcp_servers.good" in (cli.home / ".config" / "caliban" / "settings.toml").read_text()
+
+
+def test_what_a_server_says_of_a_password_in_its_entry_is_not_shown(cli):
+    said = "import os, sys; sys.exit('dying with ' + os.environ['MY_PASSWORD'])"
+    env = {"MY_PASSWORD": "hunter2-hunter2"}
+    cli.run(
+        "mcp", "add-json", "far", json.dumps({"command": sys.executable, "args": ["-c", said], "env": env})
+    )
+    for words in ((), ("--json",)):
+        done = cli.run("mcp", "doctor", "far", *words)
+        assert done.code == 1 and "dying with" in done.out + done.err
+        assert "hunter2" not in done.out + done.err

@@ -164,7 +164,8 @@ class Keeper:
                 raise
             finally:
                 link.leave(_CLOSED)
-                self._ready = anyio.Event()
+                if self._ready.is_set():  # else somebody waits for it, whatever becomes of this attempt
+                    self._ready = anyio.Event()
         return None if isinstance(outcome, Anew) else link.reason
 
     async def _conversation(
