@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import bz2
 import io
+import lzma
+import struct
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from gzip import GzipFile
 from pathlib import Path
@@ -56,7 +59,10 @@ def unpack(data: bytes, target: Path, *, name: str = "the archive") -> None:
         raise ArchiveRefused(error.message) from error
     except CalibanError:
         raise
-    except Exception as error:  # each way of packing has errors of its own, some of no common kind
+    except (
+        *(tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError),
+        *(ValueError, RuntimeError, NotImplementedError, OverflowError, KeyError, IndexError, MemoryError),
+    ) as error:
         raise ArchiveRefused(f"{name} is damaged, or no archive that is known here: {error}") from error
     if not kinds:
         raise ArchiveRefused(f"{name} is empty")
