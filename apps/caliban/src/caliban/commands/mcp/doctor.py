@@ -86,9 +86,7 @@ async def _all(listed: ListedServers, configs: tuple[ServerConfig, ...]) -> list
 
 def _masked(examined: Examined, masker: Masker) -> Examined:
     """What was found, without the secrets that the server was given and has said itself."""
-    data = {
-        key: masker.text(value) if isinstance(value, str) else value for key, value in examined.data.items()
-    }
+    texts = {key: masker.text(value) for key, value in examined.data.items() if isinstance(value, str)}
     notes = tuple(map(masker.text, examined.notes))
     return replace(examined, head=masker.text(examined.head), notes=notes, data={**examined.data, **texts})
 
