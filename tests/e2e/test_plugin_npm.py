@@ -150,7 +150,7 @@ def test_hostile_packages_and_registries_bring_nothing(cli: Cli, registry: Regis
         ({"version": "1.0.0 || 2.0.0"}, "no version"),
         ({"version": "npm:other@1"}, "no version"),
         ({"registry": "http://example.com/"}, "no https address"),
-        ({"registry": "https://me:secret@example.com/"}, "no https address"),
+        ({"registry": "https://me:secret@example.com/"}, "a name or a password"),
         ({"registry": "file:///etc"}, "no https address"),
         ({"registry": "http://127.0.0.1:9/"}, "cannot be fetched"),
         ({"registry": "https://169.254.169.254/"}, "cannot be fetched"),

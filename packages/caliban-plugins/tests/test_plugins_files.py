@@ -168,6 +168,26 @@ def test_a_zip_becomes_files_and_no_links(tmp_path: Path) -> None:
             unpack(data.getvalue(), tmp_path / oct(mode))
 
 
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_damaged_zip_is_refused_however_it_is_packed(tmp_path: Path, method: int) -> None:
+    data, content = io.BytesIO(), bytes(range(256)) * 8
+    with zipfile.ZipFile(data, "w", method) as archive:
+        archive.writestr("a", content)
+    whole, refused = data.getvalue(), 0
+    packed = 30 + len("a")  # behind the head of the member
+    for at in range(packed, packed + 40):
+        damaged = bytearray(whole)
+        damaged[at] ^= 0xFF
+        try:
+            unpack(bytes(damaged), tmp_path / str(at))
+        except ArchiveRefused as error:
+            refused += 1
+            assert "damaged" in error.message
+        else:  # some bytes of a packer's own head mean nothing
+            assert (tmp_path / str(at) / "a").read_bytes() == content
+    assert refused > 20
+
+
 @pytest.mark.parametrize("start", [b"\xfd7zXZ\x00", b"(\xb5/\xfd", b"7z\xbc\xaf'", b"Rar!x"])
 def test_other_archives_are_refused_by_name(tmp_path: Path, start: bytes) -> None:
     with pytest.raises(ArchiveRefused, match="is packed with"):

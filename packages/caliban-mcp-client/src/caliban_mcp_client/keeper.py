@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 import anyio.lowlevel
-from anyio.abc import TaskStatus
+from anyio.abc import TaskGroup, TaskStatus
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -42,9 +42,10 @@ _CLOSED: Final = "the conversation was closed"
 
 
 class _Open(Struct, frozen=True, kw_only=True):
-    """A carrier, and what to say of its other end when it is lost."""
+    """A carrier, the tasks of what goes on beside the conversation, and what its other end has said."""
 
     carrier: Carrier
+    tasks: TaskGroup
     said: Callable[[], str]
 
 
@@ -155,17 +156,16 @@ class Keeper:
         link = Link(self._link_parts)
         async with self._opened(link) as opened:
             self._said = opened.said
-            async with task_group() as tasks:
-                link.start(opened.carrier, tasks)
-                try:
-                    outcome = await self._conversation(link, start, task_status)
-                except ConnectError as error:
-                    error.stderr = opened.said()
-                    raise
-                finally:
-                    link.leave(_CLOSED)
+            link.start(opened.carrier, opened.tasks)
+            try:
+                outcome = await self._conversation(link, start, task_status)
+            except ConnectError as error:
+                error.stderr = opened.said()
+                raise
+            finally:
+                link.leave(_CLOSED)
+                if self._ready.is_set():  # else somebody waits for it, whatever becomes of this attempt
                     self._ready = anyio.Event()
-                tasks.cancel_scope.cancel()
         return None if isinstance(outcome, Anew) else link.reason
 
     async def _conversation(
@@ -241,8 +241,11 @@ class Keeper:
                     )
                 from caliban_mcp_client.stdio import opened_program
 
-                async with opened_program(self._target, self._options, self._parts.runner, link) as program:
-                    yield _Open(carrier=program.carrier, said=lambda: program.said)
+                async with task_group() as tasks:
+                    parts = self._parts.runner, link, tasks
+                    async with opened_program(self._target, self._options, parts) as program:
+                        yield _Open(carrier=program.carrier, tasks=tasks, said=lambda: program.said)
+                    tasks.cancel_scope.cancel()
             case HttpTarget():
                 if self._parts.http is None:
                     raise ConnectError(
@@ -252,15 +255,18 @@ class Keeper:
 
                 target = replace(self._target, kind="sse" if self._is_old() else "http")
                 door, authorization = self._parts.http(), self._parts.authorization
-                async with opened_address(target, self._options, door, authorization, link) as carrier:
-                    yield _Open(carrier=carrier, said=str)
+                opened = opened_address(target, self._options, door, authorization, link)
+                async with opened as carrier, task_group() as tasks:
+                    yield _Open(carrier=carrier, tasks=tasks, said=str)
+                    tasks.cancel_scope.cancel()
             case HostedTarget():
                 if self._parts.host is None:
                     raise ConnectError("refused", "there is no host that servers could live in")
                 from caliban_mcp_client.hosted import opened_host
 
-                async with opened_host(self._parts.host, link) as hosted:
-                    yield _Open(carrier=hosted, said=str)
+                async with opened_host(self._parts.host, link) as hosted, task_group() as tasks:
+                    yield _Open(carrier=hosted, tasks=tasks, said=str)
+                    tasks.cancel_scope.cancel()
             case _:
                 raise ConnectError(
                     "refused",

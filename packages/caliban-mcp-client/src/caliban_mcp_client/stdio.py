@@ -15,7 +15,6 @@ from caliban_common.text import one_line
 from caliban_mcp_client.encode import Outgoing
 from caliban_mcp_client.errors import ConnectError
 from caliban_mcp_client.frames import long_scrap, read_frames
-from caliban_mcp_client.groups import task_group
 from caliban_mcp_client.inflight import Call
 from caliban_mcp_client.lines import LineReader, LongLine
 from caliban_mcp_client.target import ServerOptions, StdioTarget
@@ -141,20 +140,21 @@ class Program:
 
 @asynccontextmanager
 async def opened_program(
-    target: StdioTarget, options: ServerOptions, runner: Runner, receiver: Receiver
+    target: StdioTarget, options: ServerOptions, parts: tuple[Runner, Receiver, TaskGroup]
 ) -> AsyncIterator[Program]:
     """Start a program and speak with it; at the end it is closed in order, with all that it has started.
 
-    Raises `ConnectError`.
+    `parts` are who starts it, whom it speaks to, and the tasks of the conversation, which whoever has them
+    cancels behind the block. Raises `ConnectError`.
     """
+    runner, receiver, tasks = parts
     command = _command(target, options)
     try:
-        async with runner.start(command) as process, task_group() as group:
-            carrier = ProgramCarrier(process, receiver, options, group)
-            group.start_soon(carrier.read)
-            group.start_soon(carrier.watch)
+        async with runner.start(command, tasks) as process:
+            carrier = ProgramCarrier(process, receiver, options, tasks)
+            tasks.start_soon(carrier.read)
+            tasks.start_soon(carrier.watch)
             yield Program(process, carrier)
-            group.cancel_scope.cancel()
     except NotStarted as error:
         raise _not_started(target, error) from error
 

@@ -18,10 +18,11 @@ from msgspec import Struct
 
 from caliban_common.errors import CalibanError
 from caliban_common.files import ensure_private_dir, read_regular, write_atomic
+from caliban_mcp_client.entries import read_tool
 from caliban_mcp_client.target import Verdict
 from caliban_mcp_client.values import McpTool, ServerInfo
 
-VERSION: Final = 1
+VERSION: Final = 2
 MAX_BYTES: Final = 32 << 20
 OWNERS_ONLY: Final = 0o600
 LEGACY_S: Final = 7 * 24 * 3600
@@ -33,13 +34,11 @@ SILENT_S: Final = 24 * 3600
 class CachedServer(Struct, frozen=True, kw_only=True):
     """What a server had at `saved_at`, in seconds since 1970; without `info`, that it did not answer."""
 
-    version: int = VERSION
     saved_at: float
     info: ServerInfo | None = None
     verdict: Verdict | None = None
     tools: tuple[McpTool, ...] = ()
     has_resources: bool = False
-    problems: tuple[str, ...] = ()
 
 
 class ListCache:
@@ -53,11 +52,13 @@ class ListCache:
         """The entry, or `None` where there is none that counts any more. Raises nothing."""
         try:
             raw = read_regular(self._path(key), max_bytes=MAX_BYTES)
-            entry = msgspec.json.decode(raw, type=CachedServer)
+            entry = _read(msgspec.json.decode(raw))
         except (CalibanError, msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError):
             return None
+        if entry is None:
+            return None
         age = self._now() - entry.saved_at
-        if entry.version != VERSION or age < -LEGACY_S:
+        if age < -LEGACY_S:
             return None
         if entry.info is None:
             return entry if age < SILENT_S else None
@@ -68,7 +69,7 @@ class ListCache:
     def save(self, key: str, entry: CachedServer) -> None:
         """Keep an entry; where that cannot be done, the next run asks anew."""
         try:
-            data = msgspec.json.encode(entry)
+            data = msgspec.json.encode(_written(entry))
             if len(data) <= MAX_BYTES:
                 ensure_private_dir(self.directory)
                 write_atomic(self._path(key), data, mode=OWNERS_ONLY, durable=False)
@@ -91,6 +92,74 @@ class ListCache:
 
     def _path(self, key: str) -> Path:
         return self.directory / f"{key}.json"
+
+
+def _written(entry: CachedServer) -> dict[str, Any]:
+    """What of an entry is kept: tools as the server told them, which all else of them is made of."""
+    return {
+        "version": VERSION,
+        "saved_at": entry.saved_at,
+        "info": entry.info,
+        "verdict": entry.verdict,
+        "tools": [tool.raw for tool in entry.tools],
+        "has_resources": entry.has_resources,
+    }
+
+
+def _read(value: object) -> CachedServer | None:
+    """The entry that was kept so; `None` for anything else. Raises `ValueError`.
+
+    By hand, for a start: to make a decoder of the types costs it more than to read five lists.
+    """
+    match value:
+        case {"version": 2, "saved_at": int() | float() as saved_at, "info": None}:
+            return CachedServer(saved_at=saved_at)
+        case {
+            "version": 2,
+            "saved_at": int() | float() as saved_at,
+            "info": dict() as info,
+            "verdict": dict() | None as verdict,
+            "tools": list() as listed,
+            "has_resources": bool() as has_resources,
+        }:
+            tools = tuple(tool for entry in listed if (tool := _tool(entry)) is not None)
+            if len(tools) != len(listed):
+                return None
+            return CachedServer(
+                saved_at=saved_at,
+                info=_info(info),
+                verdict=None if verdict is None else _verdict(verdict),
+                tools=tools,
+                has_resources=has_resources,
+            )
+        case _:
+            return None
+
+
+def _tool(entry: object) -> McpTool | None:
+    return read_tool(entry, _ignored) if isinstance(entry, dict) else None
+
+
+def _ignored(words: str) -> None:
+    """What was odd of a tool was told when the server said it."""
+
+
+def _info(kept: dict[str, Any]) -> ServerInfo:
+    texts = ("era", "protocol_version", "instructions", "name", "title", "version")
+    if not isinstance(kept.get("capabilities"), dict) or not _are_texts(kept, texts):
+        raise ValueError("no word of a server on itself")
+    return ServerInfo(capabilities=kept["capabilities"], **{name: kept[name] for name in texts})
+
+
+def _verdict(kept: dict[str, Any]) -> Verdict:
+    texts = ("era", "protocol_version", "kind")
+    if not _are_texts(kept, texts) or kept["kind"] not in ("auto", "http", "sse"):
+        raise ValueError("no verdict")
+    return Verdict(**{name: kept[name] for name in texts})
+
+
+def _are_texts(kept: dict[str, Any], names: tuple[str, ...]) -> bool:
+    return kept.get("era") in ("modern", "legacy") and all(isinstance(kept.get(name), str) for name in names)
 
 
 def cache_key(parts: Mapping[str, Any]) -> str:

@@ -190,6 +190,11 @@ class Connector(Struct, frozen=True, kw_only=True):
         for name, text in filled.items():
             if text != table[name] or what == "headers":
                 self.learn(text.removeprefix("Bearer ").strip())
+        if what == "env" and filled:
+            from caliban_process.environ import secret_variables
+
+            for text in secret_variables(filled).values():
+                self.learn(text)
         return filled
 
     def _fill(self, text: str, what: str) -> str:

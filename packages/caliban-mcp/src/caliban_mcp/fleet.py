@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
@@ -46,6 +47,7 @@ class ServerFleet:
         self._told: dict[str, str] = {}
         self._own: tuple[Tool, ...] = ()
         self._reads = False
+        self._built: tuple[tuple[Tool, ...], ...] = ()
         self._pause: anyio.CancelScope | None = None
         self._watcher: Callable[[], None] = _nobody
         self.servers = tuple(map(self._made, sorted(configs, key=lambda config: config.name)))
@@ -177,6 +179,11 @@ class ServerFleet:
             from caliban_mcp.resources import ListResources, ReadResource
 
             self._own, self._reads = (*self._own, ListResources(self), ReadResource(self)), True
+        parts = (self._own, *(server.tools for server in self.servers))
+        if len(parts) == len(self._built) and all(map(operator.is_, parts, self._built)):
+            self._watcher()
+            return
+        self._built = parts
         there: dict[str, Tool] = {tool.spec.name: tool for tool in self._own}
         for server in self.servers:
             there |= {tool.spec.name: tool for tool in sorted(server.tools, key=lambda tool: tool.tool.name)}

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+import msgspec
 
 _HIDDEN: Final = (
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"  # C0 but for tab and ends of lines; DEL; C1
@@ -21,6 +24,17 @@ def without_hidden(text: str) -> str:
 def has_hidden(text: str) -> bool:
     """Whether a person would see less of `text` than a model reads."""
     return not (text.isascii() and text.isprintable()) and re.search(_HIDDEN, text) is not None
+
+
+def plain_schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """`plain_data` of a schema, which is the same one where nothing of it is hidden: that of most tools."""
+    try:
+        text = msgspec.json.encode(schema)
+    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
+        return cast("Mapping[str, Any]", plain_data(schema))
+    is_plain = text.isascii() and b"\\" not in text and b"\x7f" not in text
+    is_flat = text.count(b"{") + text.count(b"[") < MAX_DEPTH
+    return schema if is_plain and is_flat else cast("Mapping[str, Any]", plain_data(schema))
 
 
 def plain_data(value: Any, depth: int = MAX_DEPTH) -> Any:

@@ -81,11 +81,9 @@ class PinStore:
                 return None
             raise PinsUnusable(error.message, hint=error.hint) from error
         try:
-            pins = msgspec.json.decode(raw, type=ServerPins)
+            pins = _read(msgspec.json.decode(raw))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
             raise _damaged(path, str(error)) from error
-        if pins.version != VERSION:
-            raise _damaged(path, f"its version is {pins.version}, not {VERSION}")
         for pinned in (*pins.tools.values(), *pins.seen.values()):
             if not has_digest(pinned.definition, pinned.digest):
                 raise _damaged(path, "a digest in it is not that of its definition")
@@ -166,6 +164,40 @@ class PinStore:
             raise
         except CalibanError as error:
             raise PinsUnusable(error.message, hint=error.hint) from error
+
+
+def _read(value: object) -> ServerPins:
+    """The pins that are kept so. Raises `ValueError`.
+
+    By hand, for a start: to make a decoder of the types costs it more.
+    """
+    kept = value if isinstance(value, dict) else {}
+    if kept.get("version") != VERSION:
+        raise ValueError(f"its version is {kept.get('version')!r}, not {VERSION}"[:200])
+    texts = {name: kept.get(name, "") for name in ("server", "target", "instructions")}
+    waiting = kept.get("seen_instructions")
+    is_text = all(isinstance(text, str) for text in texts.values())
+    if "server" not in kept or not is_text or not (waiting is None or isinstance(waiting, str)):
+        raise ValueError("a text of it is none")
+    return ServerPins(
+        **texts,
+        tools=_pinned_tools(kept.get("tools", {})),
+        seen=_pinned_tools(kept.get("seen", {})),
+        seen_instructions=waiting,
+    )
+
+
+def _pinned_tools(kept: object) -> dict[str, PinnedTool]:
+    if not isinstance(kept, dict):
+        raise ValueError("its tools are no table")
+    tools: dict[str, PinnedTool] = {}
+    for name, pinned in kept.items():
+        match pinned:
+            case {"digest": str() as digest, "definition": dict() as definition}:
+                tools[name] = PinnedTool(digest=digest, definition=definition)
+            case _:
+                raise ValueError("a tool of it lacks its digest or its definition")
+    return tools
 
 
 def _judged(pins: ServerPins, listed: tuple[McpTool, ...], instructions: str) -> JudgedTools:

@@ -12,7 +12,7 @@ from caliban_common.errors import CalibanError
 from caliban_common.event import ToolProgress
 from caliban_common.text import clean, one_line
 from caliban_common.tool import ShownArgument, ToolContext, ToolOutput, ToolSpec
-from caliban_mcp.hidden import plain_data, without_hidden
+from caliban_mcp.hidden import plain_schema, without_hidden
 from caliban_mcp_client.errors import CallError
 from caliban_mcp_client.values import CallUpdate, McpTool
 
@@ -96,7 +96,7 @@ def spec_of(name: str, server: str, tool: McpTool, *, lazy: bool) -> ToolSpec:
         name=name,
         description=_shortened(words)
         or f"The tool {one_line(tool.name, max_chars=80)} of the server {server}.",
-        input_schema=plain_data(tool.input_schema),
+        input_schema=plain_schema(tool.input_schema),
         kind="network" if tool.annotations.open_world else "other",
         shows=_shown(tool),
         deferred=lazy,

@@ -21,10 +21,16 @@ def expanded(text: str, value_of: Callable[[str], str | None]) -> str:
     A variable that is empty counts as not set where the text says what else to take. Raises
     `ServerMisconfigured` for one without a value, and for braces that are not closed.
     """
-    out = "".join(_pieces(text, value_of, 0))
-    if len(out) > MAX_CHARS:
-        raise ServerMisconfigured(f"it has more than {MAX_CHARS:,} characters with its variables filled in")
-    return out
+    out: list[str] = []
+    left = MAX_CHARS
+    for piece in _pieces(text, value_of, 0):
+        left -= len(piece)
+        if left < 0:
+            raise ServerMisconfigured(
+                f"it has more than {MAX_CHARS:,} characters with its variables filled in"
+            )
+        out.append(piece)
+    return "".join(out)
 
 
 def from_environment(environ: Mapping[str, str], own: Mapping[str, str]) -> Callable[[str], str | None]:
@@ -37,7 +43,7 @@ def _pieces(text: str, value_of: Callable[[str], str | None], depth: int) -> Ite
     while (start := text.find("${", at)) >= 0:
         yield text[at:start]
         end = _end(text, start + 2)
-        yield _value(text[start + 2 : end], value_of, depth)
+        yield from _value(text[start + 2 : end], value_of, depth)
         at = end + 1
     yield text[at:]
 
@@ -45,14 +51,14 @@ def _pieces(text: str, value_of: Callable[[str], str | None], depth: int) -> Ite
 def _end(text: str, at: int) -> int:
     """Where the brace closes that was opened before `at`."""
     depth = 1
-    for match in re.finditer(r"\$\{|\}", text[at:]):
+    for match in re.compile(r"\$\{|\}").finditer(text, at):
         depth += 1 if match[0] == "${" else -1
         if depth == 0:
-            return at + match.start()
+            return match.start()
     raise ServerMisconfigured("a ${ in it is not closed")
 
 
-def _value(inner: str, value_of: Callable[[str], str | None], depth: int) -> str:
+def _value(inner: str, value_of: Callable[[str], str | None], depth: int) -> Iterator[str]:
     name, mark, default = inner.partition(":-")
     if re.fullmatch(_NAME, name) is None:
         raise ServerMisconfigured(f"${{{name[:40]}}} names no variable")
@@ -60,10 +66,11 @@ def _value(inner: str, value_of: Callable[[str], str | None], depth: int) -> str
     if mark and not value:
         if depth >= MAX_DEPTH:
             raise ServerMisconfigured(f"its variables stand more than {MAX_DEPTH} deep in each other")
-        return "".join(_pieces(default, value_of, depth + 1))
+        yield from _pieces(default, value_of, depth + 1)
+        return
     if value is None:
         raise ServerMisconfigured(
             f"the variable {name} is not set",
             hint=f"export {name}=…, or write ${{{name}:-…}} for what else to take",
         )
-    return value
+    yield value

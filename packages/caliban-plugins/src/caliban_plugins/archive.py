@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import bz2
 import io
+import lzma
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -58,8 +60,8 @@ def unpack(data: bytes, target: Path, *, name: str = "the archive") -> None:
     except CalibanError:
         raise
     except (
-        *(tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError),
-        *(RuntimeError, NotImplementedError, OverflowError, KeyError, IndexError),
+        *(tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError),
+        *(ValueError, RuntimeError, NotImplementedError, OverflowError, KeyError, IndexError, MemoryError),
     ) as error:
         raise ArchiveRefused(f"{name} is damaged, or no archive that is known here: {error}") from error
     if not kinds:

@@ -80,8 +80,7 @@ def git_source(
     `SourceFailed`.
     """
     given = f"{GITHUB}/{url}.git" if _OWNER.fullmatch(url) is not None else url
-    if given.startswith("https://") and "@" in given.split("/")[2]:
-        raise SourceFailed("an address with a name or a password in it is not asked, and not written down")
+    _refuse_login(given)
     if not (_is_remote(given) or (local and PurePath(given).is_absolute())):
         raise SourceFailed(
             f"{shown_path(url)} is no address of a git repository that may be asked",
@@ -96,6 +95,7 @@ def git_source(
 
 def archive_source(at: str, *, sha256: str = "", inside: str = "", local: bool = False) -> PluginSource:
     """An archive at an https address, or with `local` a file. Raises `SourceFailed`."""
+    _refuse_login(at)
     if not _is_web(at) and not (local and PurePath(at).is_absolute()):
         raise SourceFailed(f"{shown_path(at)} is no https address", hint="plain http is not asked")
     if sha256 and _HEX.fullmatch(sha256) is None:
@@ -121,6 +121,7 @@ def npm_source(package: str, *, version: str = "", registry: str = "") -> Plugin
             f"{shown_path(version)} is no version of a package",
             hint="1.2.3, ^1.2.3, ~1.2 or a tag; not several of them",
         )
+    _refuse_login(registry)
     if registry and not _is_web(registry):
         raise SourceFailed(f"{shown_path(registry)} is no https address of a registry")
     return PluginSource(kind="npm", at=package, ref=version, registry=registry)
@@ -217,6 +218,17 @@ def refuse_unverified(table: JsonTable, *more: str) -> None:
             "minisign, is verified here",
             hint="fetch and verify it yourself, then install the folder",
         )
+
+
+def _refuse_login(address: str) -> None:
+    """Refuse an address with a password in it, or with any name for the web, without showing it.
+
+    Raises `SourceFailed`.
+    """
+    scheme, mark, rest = address.partition("://")
+    who, at, _ = re.split(r"[/?#\\]", rest, maxsplit=1)[0].rpartition("@")
+    if mark and at and (":" in who or scheme.lower() != "ssh"):
+        raise SourceFailed("an address with a name or a password in it is not asked, and not written down")
 
 
 def _inside(path: str) -> str:

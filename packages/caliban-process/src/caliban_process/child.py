@@ -30,6 +30,7 @@ class Child:
         self.stdout: Pipe = Pipe(stdout)
         self.stderr: Pipe = Pipe(stderr)
         self._handle = Pipe(_process_handle(process.pid))
+        self._awaited: anyio.Event | None = None
 
     def pipe_names(self) -> frozenset[str]:
         """How the process table names the pipes that it writes to."""
@@ -48,15 +49,18 @@ class Child:
             while not self.has_exited:
                 await anyio.sleep(POLL_S)
             return
-        if self.has_exited:
-            return
-        try:
-            await anyio.wait_readable(self._handle.number)
-        except anyio.ClosedResourceError:
-            return
-        except anyio.BusyResourceError:  # another task waits as well: one of them may ask the event loop
-            while self._handle.is_open and not _is_readable(self._handle.number):
-                await anyio.sleep(POLL_S)
+        while self._handle.is_open and not self.has_exited:
+            if self._awaited is not None:  # one task asks the event loop, and wakes all others
+                await self._awaited.wait()
+                continue
+            self._awaited = anyio.Event()
+            try:
+                await anyio.wait_readable(self._handle.number)
+            except anyio.ClosedResourceError:
+                return
+            finally:
+                awaited, self._awaited = self._awaited, None
+                awaited.set()
 
     def reap(self) -> int | None:
         """The exit code, negative for a signal; `None` while the process has not ended."""

@@ -192,10 +192,16 @@ def program_environment(host: Mapping[str, str], added: Mapping[str, str]) -> di
     It is one program's business where its own secrets are; the keys of others, and the sockets of agents that
     would use them, are none of it.
     """
-    env = _passed(host, _PROGRAM_NAMES)
+    return {**_program_variables(tuple(host.items())), **added}
+
+
+@lru_cache(maxsize=2)
+def _program_variables(host: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
+    """What of these variables any such program gets: several servers begin with the same ones."""
+    env = _passed(dict(host), _PROGRAM_NAMES)
     if "PATH" in env:
         env["PATH"] = _absolute_entries(env["PATH"]) or os.defpath
-    return {**env, **added}
+    return env
 
 
 def _passed(host: Mapping[str, str], names: str) -> dict[str, str]:

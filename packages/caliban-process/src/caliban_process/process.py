@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from time import monotonic
 
 import anyio
+from anyio.abc import TaskGroup
 from msgspec import Struct
 
 from caliban_process.child import POLL_S, Child, spawn
@@ -119,6 +120,11 @@ class Process:
             await _stop(self._child, stopping)
         self._is_stopped = True
 
+    @property
+    def may_leave_orphans(self) -> bool:
+        """Whether somebody looks for what it leaves behind."""
+        return self._watchdog.orphans is not None and self._command.marker is not None
+
     async def watch_orphans(self) -> None:
         """Tell the watchdog of what leaves the program while it runs, as soon as it is seen."""
         orphans = self._watchdog.orphans
@@ -173,10 +179,14 @@ class Process:
 
 
 @asynccontextmanager
-async def opened(command: Command, watchdog: Watchdog) -> AsyncIterator[Process]:
+async def opened(
+    command: Command, watchdog: Watchdog, tasks: TaskGroup | None = None
+) -> AsyncIterator[Process]:
     """Start a program and end it, with all that it has started, however the block ends.
 
-    Left in peace it is closed in order; on an error or a cancellation it is stopped. Raises `NotStarted`.
+    Left in peace it is closed in order; on an error or a cancellation it is stopped. What reads and watches
+    it beside the block runs in `tasks`, where there are some: they end with the block or soon after it, and
+    whoever has them cancels them. Raises `NotStarted`.
     """
     before = frozenset(orphan.pid for orphan in watchdog.orphans.look()) if watchdog.orphans else frozenset()
     if command.marker is not None:
@@ -186,10 +196,13 @@ async def opened(command: Command, watchdog: Watchdog) -> AsyncIterator[Process]
         watchdog.add(process.pid, marked=command.marker is not None)
         if command.max_processes is not None:
             limit_processes(process.pid, command.max_processes)
+        if tasks is not None:
+            _look_after(process, tasks)
+            yield process
+            await process.aclose()
+            return
         async with anyio.create_task_group() as group:
-            group.start_soon(process.collect_stderr)
-            if watchdog.orphans is not None and command.marker is not None:
-                group.start_soon(process.watch_orphans)
+            _look_after(process, group)
             yield process
             await process.aclose()
             group.cancel_scope.cancel()
@@ -202,6 +215,12 @@ async def opened(command: Command, watchdog: Watchdog) -> AsyncIterator[Process]
         with anyio.CancelScope(shield=True):
             await process.finish()
         watchdog.drop(process.pid)
+
+
+def _look_after(process: Process, tasks: TaskGroup) -> None:
+    tasks.start_soon(process.collect_stderr)
+    if process.may_leave_orphans:
+        tasks.start_soon(process.watch_orphans)
 
 
 def _marker(command: Command) -> bytes | None:

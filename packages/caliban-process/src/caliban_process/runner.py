@@ -17,6 +17,8 @@ from caliban_process.watchdog import Watchdog
 from caliban_process.wrap import Nested, Wrapper, opened_wrapper
 
 if TYPE_CHECKING:
+    from anyio.abc import TaskGroup
+
     from caliban_process.process import Process
 
 _IS_POSIX = os.name == "posix"
@@ -84,17 +86,18 @@ class Runner:
             return await feed(wrapped, self._watchdog, take, started)
 
     @asynccontextmanager
-    async def start(self, command: Command) -> AsyncIterator[Process]:
+    async def start(self, command: Command, tasks: TaskGroup | None = None) -> AsyncIterator[Process]:
         """A program to talk with, for the length of an `async with` block; POSIX only.
 
         At the end of the block it is closed in order, with all that it has started. The time limit of
-        `command` is not looked at. Raises `NotStarted`.
+        `command` is not looked at. What goes on beside the block lives in `tasks`, which whoever has them
+        cancels behind it; without, in a group of its own. Raises `NotStarted`.
         """
         if not _IS_POSIX:
             raise NotStarted(command.argv[0], "talking with a program needs a POSIX system")
         from caliban_process.process import opened
 
-        async with self._wrapped(command) as wrapped, opened(wrapped, self._watchdog) as process:
+        async with self._wrapped(command) as wrapped, opened(wrapped, self._watchdog, tasks) as process:
             yield process
 
     @asynccontextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, cast
@@ -15,6 +16,7 @@ from caliban.stdio import complain
 from caliban_common.paths import config_dir, managed_settings_dir
 from caliban_common.text import half_pair, one_line
 from caliban_mcp.config import fetched_package, is_address
+from caliban_mcp.entry import entry_problem
 from caliban_mcp.names import name_problem
 from caliban_settings import Scope
 from caliban_settings.edit.serverstore import ServerStore, server_store
@@ -65,7 +67,9 @@ def add_json(invocation: Invocation) -> int:
     try:
         if (at := half_pair(values["text"])) is not None:
             raise ValueError(f"{values['text'][at : at + 6]} is half of a character")
-        data = json.loads(values["text"])
+        data = json.loads(
+            values["text"], object_pairs_hook=_once, parse_constant=_no_number, parse_float=_finite
+        )
     except (ValueError, RecursionError) as error:
         raise UsageError(f"mcp add-json was given no JSON: {one_line(str(error), max_chars=200)}") from None
     if not isinstance(data, dict):
@@ -118,6 +122,9 @@ def check_server(name: str, table: Mapping[str, Any]) -> None:
         raise UsageError(f"{shown!r} is no name for a server: {problem}")
     if not ("command" in table or "url" in table):
         raise UsageError(f"the server {shown!r} has neither a command nor a url")
+    unusable = entry_problem(table)
+    if unusable is not None:
+        raise UsageError(f"the server {shown!r} {unusable}")
     url = table.get("url")
     if isinstance(url, str) and "$" not in url and not is_address(url):
         raise UsageError(
@@ -174,6 +181,25 @@ def _switch(invocation: Invocation, *, disabled: bool) -> int:
         raise CommandRefused(error.message, hint=error.hint) from error
     complain(f"caliban: the MCP server {name} is {'disabled' if disabled else 'enabled'} in {path}\n")
     return 0
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose members are there once: of two, one would be lost without a word."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{one_line(twice, max_chars=60)!r} stands there twice")
+    return found
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text} is no number of JSON")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if math.isfinite(value) else _no_number(text)
 
 
 def _pair(text: str, mark: str, what: str) -> tuple[str, str]:

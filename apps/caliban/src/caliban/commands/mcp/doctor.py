@@ -17,6 +17,7 @@ from caliban.faces.cancellable import run_cancellable
 from caliban.stdio import print_text
 from caliban_common.codec import dumps
 from caliban_common.errors import CalibanError
+from caliban_common.mask import Masker
 from caliban_common.terminal import visible
 from caliban_common.text import one_line, plural
 from caliban_mcp import Connector, PinStore, PinsUnusable, ServerConfig, tool_names
@@ -61,7 +62,8 @@ def doctor(invocation: Invocation) -> int:
 
 async def _all(listed: ListedServers, configs: tuple[ServerConfig, ...]) -> list[Examined]:
     """Examine all servers concurrently; the results in the order of `configs`."""
-    connector = build_connector(listed.inputs())
+    inputs = listed.inputs()
+    connector = build_connector(inputs)
     found: dict[str, Examined] = {}
 
     async def look(config: ServerConfig) -> None:
@@ -79,7 +81,14 @@ async def _all(listed: ListedServers, configs: tuple[ServerConfig, ...]) -> list
     async with anyio.create_task_group() as group:
         for config in configs:
             group.start_soon(look, config)
-    return [found[config.name] for config in configs]
+    return [_masked(found[config.name], inputs.host.masker) for config in configs]
+
+
+def _masked(examined: Examined, masker: Masker) -> Examined:
+    """What was found, without the secrets that the server was given and has said itself."""
+    texts = {key: masker.text(value) for key, value in examined.data.items() if isinstance(value, str)}
+    notes = tuple(map(masker.text, examined.notes))
+    return replace(examined, head=masker.text(examined.head), notes=notes, data={**examined.data, **texts})
 
 
 def _idle(listed: ListedServers, name: str | None) -> Iterator[Examined]:

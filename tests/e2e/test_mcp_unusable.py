@@ -1,0 +1,59 @@
+"""Servers that no run could use are refused where they are written: by `mcp add`, `add-json` and `import`."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+
+def written(cli) -> bool:
+    return (cli.home / ".config" / "caliban" / "settings.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ('{"command": "x", "command": "y"}', "'command' stands there twice"),
+        ('{"command": "x", "env": {"A": "b", "A": "c"}}', "'A' stands there twice"),
+        ('{"command": "x", "startup_timeout_sec": 1e999}', "1e999 is no number"),
+        ('{"command": "x", "startup_timeout_sec": NaN}', "NaN is no number"),
+        (r'{"command": "\ud800"}', "no UTF-8"),
+        (r'{"command": "x", "args": ["a\u0000b"]}', "NUL"),
+        ('{"command": "x", "url": "https://x.example"}', "both"),
+        (r'{"url": "https://x.example", "headers": {"A": "b\r\nC: d"}}', "does not allow"),
+    ],
+)
+def test_json_that_means_no_server_is_refused(cli, text: str, word: str):
+    done = cli.run("mcp", "add-json", "far", text)
+    assert (done.code, done.out) == (64, "") and word in done.err
+    assert not written(cli)
+
+
+def test_words_that_mean_no_server_are_refused(cli):
+    header = ("mcp", "add", "far", "https://x.example", "--header", "X-A: b\nX-B: c")
+    for words in (header, ("mcp", "add", "far", "--", ""), ("mcp", "add", "far", "--", "\udcff")):
+        done = cli.run(*words)
+        assert done.code == 64 and "the server 'far' has" in done.err, words
+    assert not written(cli)
+
+
+def test_one_that_cannot_be_used_costs_no_other_of_an_import(cli):
+    servers = {"good": {"command": "x"}, "bad": {"command": "x", "args": ["${A"]}}
+    (cli.work / "other.json").write_text(json.dumps({"mcpServers": servers}))
+    done = cli.run("mcp", "import", str(cli.work / "other.json"))
+    assert done.code == 1 and "the server 'bad' is not taken" in done.err and "not closed" in done.err
+    assert "mcp_servers.good" in (cli.home / ".config" / "caliban" / "settings.toml").read_text()
+
+
+def test_what_a_server_says_of_a_password_in_its_entry_is_not_shown(cli):
+    said = "import os, sys; sys.exit('dying with ' + os.environ['MY_PASSWORD'])"
+    env = {"MY_PASSWORD": "hunter2-hunter2"}
+    cli.run(
+        "mcp", "add-json", "far", json.dumps({"command": sys.executable, "args": ["-c", said], "env": env})
+    )
+    for words in ((), ("--json",)):
+        done = cli.run("mcp", "doctor", "far", *words)
+        assert done.code == 1 and "dying with" in done.out + done.err
+        assert "hunter2" not in done.out + done.err
