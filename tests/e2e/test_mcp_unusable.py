@@ -19,7 +19,7 @@ def written(cli) -> bool:
         ('{"command": "x", "env": {"A": "b", "A": "c"}}', "'A' stands there twice"),
         ('{"command": "x", "startup_timeout_sec": 1e999}', "1e999 is no number"),
         ('{"command": "x", "startup_timeout_sec": NaN}', "NaN is no number"),
-        (r'{"command": "\ud800"}', "no UTF-8"),
+        (r'{"command": "\ud800"}', "half of a character"),
         (r'{"command": "x", "args": ["a\u0000b"]}', "NUL"),
         ('{"command": "x", "url": "https://x.example"}', "both"),
         (r'{"url": "https://x.example", "headers": {"A": "b\r\nC: d"}}', "does not allow"),

@@ -249,8 +249,8 @@ NO_TEXT = "caf\udce9"
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("mcp", "add", "t", "--", f"/bin/{NO_TEXT}"), "the server t: not UTF-8 text"),
-        (("mcp", "add", "t", "--env", f"A={NO_TEXT}", "--", "x"), "the server t: not UTF-8 text"),
+        (("mcp", "add", "t", "--", f"/bin/{NO_TEXT}"), "a text in its command that is no UTF-8"),
+        (("mcp", "add", "t", "--env", f"A={NO_TEXT}", "--", "x"), "a text in its env that is no UTF-8"),
         (("mcp", "add-json", "t", r'{"command":"x\ud800"}'), r"\ud800 is half of a character"),
         (("config", "set", "env.A", NO_TEXT), "`env.A`: not UTF-8 text"),
         (("plugin", "validate", "plug"), r"plugin.json: no JSON: \udfff is half of a character"),
