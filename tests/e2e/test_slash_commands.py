@@ -492,3 +492,12 @@ def test_a_file_that_nobody_trusts_attaches_nothing_by_a_flag_in_frames(cli) -> 
     done = cli.run(*FRAMES, "--expand-files", stdin=lines("/leak"))
     assert done.code == 0 and "very-secret" not in said(cli.bodies()[0])
     assert "the files that /leak names are not attached" in done.out + done.err
+
+
+def test_an_export_into_a_pipe_that_nobody_reads_is_refused_and_the_session_goes_on(cli) -> None:
+    os.mkfifo(cli.work / "pipe")
+    cli.script(wire.exchange(OK), wire.exchange(OK))
+    done = cli.run(*FRAMES, stdin=lines("look", "/export pipe", "again"))
+    assert done.code == 0
+    assert "nobody reads it" in done.out
+    assert len(cli.bodies()) == 2

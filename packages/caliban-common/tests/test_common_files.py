@@ -236,6 +236,8 @@ def test_a_pipe_or_a_socket_is_never_replaced_but_can_be_written_to(tmp_path: Pa
     write_through(pipe, b"x")
     assert os.read(reading, 9) == b"x"
     os.close(reading)
+    with pytest.raises(FileFailed, match="nobody reads it"):
+        write_through(pipe, b"x")
     for name in ("socket", "nowhere"):
         with pytest.raises(FileFailed, match="cannot write"):
             write_through(tmp_path / name, b"x")

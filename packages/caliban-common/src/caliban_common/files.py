@@ -116,14 +116,21 @@ def is_special(path: Path) -> bool:
 
 
 def write_through(path: Path, data: bytes) -> None:
-    """Write `data` into what `is_special`; a pipe without a reader is waited for. Raises `FileFailed`."""
+    """Write `data` into what `is_special`. Raises `FileFailed`, also for a pipe that nobody reads.
+
+    A reader who stops reading is waited for.
+    """
     try:
-        descriptor = os.open(path, os.O_WRONLY | BINARY | getattr(os, "O_NOCTTY", 0))
+        descriptor = os.open(path, os.O_WRONLY | NONBLOCK | BINARY | getattr(os, "O_NOCTTY", 0))
         try:
+            if NONBLOCK:
+                os.set_blocking(descriptor, True)
             _write_all(descriptor, data)
         finally:
             os.close(descriptor)
     except OSError as error:
+        if error.errno == errno.ENXIO:
+            raise FileFailed(f"cannot write {clean(str(path))}: nobody reads it") from error
         raise failed("write", path, error) from error
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 from types import MappingProxyType
 from typing import Final
+
+from anyio.to_thread import run_sync
 
 from caliban.cli.tables.sessions import EXPORT_FORMATS
 from caliban.commands.sessions.export import export_masker, exported, form_of, write_export
@@ -56,7 +59,9 @@ async def export(app: App, context: SlashContext, arguments: str) -> CommandAnsw
         saved[0].spent, lambda words: app.reporter(Notice(subtype="export", message=words))
     )
     place = app.workspace / target
-    write_export(place, exported(saved, form, app.live.now, masker), force=force)
+    data = exported(saved, form, app.live.now, masker)
+    # A pipe may be read slowly, or not to its end: nobody but this command waits for that.
+    await run_sync(partial(write_export, place, data, force=force), abandon_on_cancel=True)
     said = plural(_said(tuple(entry.message for entry in saved[1])), "message")
     return CommandAnswer.of(f"{said} written to {one_line(str(place), max_chars=300)}")
 
