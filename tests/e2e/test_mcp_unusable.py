@@ -31,6 +31,20 @@ def test_json_that_means_no_server_is_refused(cli, text: str, word: str):
     assert not written(cli)
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--env", "A=1", "--env", "A=2", "--", "x"), "--env names A twice"),
+        (("https://x.example", "--header", "A: 1", "--header", "a: 2"), "--header names a twice"),
+        (("--env", "A", "--", "x"), "--env takes NAME=VALUE"),
+    ],
+)
+def test_a_name_is_given_once_and_with_a_value(cli, words, told):
+    done = cli.run("mcp", "add", "far", *words)
+    assert (done.code, done.out) == (64, "") and told in done.err
+    assert not written(cli)
+
+
 def test_words_that_mean_no_server_are_refused(cli):
     header = ("mcp", "add", "far", "https://x.example", "--header", "X-A: b\nX-B: c")
     for words in (header, ("mcp", "add", "far", "--", ""), ("mcp", "add", "far", "--", "\udcff")):

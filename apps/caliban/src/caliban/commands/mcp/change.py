@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -55,8 +55,8 @@ def add(invocation: Invocation) -> int:
                 "--env is for servers that are programs", hint="--header gives an address its headers"
             )
         table["url"] = words[0]
-    env = dict(_pair(text, "=", "--env") for text in values["env"] or ())
-    headers = dict(_pair(text, ":", "--header") for text in values["header"] or ())
+    env = _pairs(values["env"], "=", "--env")
+    headers = _pairs(values["header"], ":", "--header")
     table |= ({"env": env} if env else {}) | ({"headers": headers} if headers else {})
     return write_server(invocation, values["name"], table)
 
@@ -202,8 +202,16 @@ def _finite(text: str) -> float:
     return value if math.isfinite(value) else _no_number(text)
 
 
-def _pair(text: str, mark: str, what: str) -> tuple[str, str]:
-    name, found, value = text.partition(mark)
-    if not found or not name.strip():
-        raise UsageError(f"{what} takes NAME{mark}VALUE")
-    return name.strip(), value.strip() if mark == ":" else value
+def _pairs(texts: Sequence[str] | None, mark: str, flag: str) -> dict[str, str]:
+    """Names and values of a flag that may stand there more than once. Raises `UsageError`."""
+    found: dict[str, str] = {}
+    for text in texts or ():
+        name, has_mark, value = text.partition(mark)
+        name = name.strip()
+        if not has_mark or not name:
+            raise UsageError(f"{flag} takes NAME{mark}VALUE")
+        known = found if mark == "=" else {other.lower() for other in found}  # a header's name has no case
+        if (name if mark == "=" else name.lower()) in known:
+            raise UsageError(f"{flag} names {one_line(name, max_chars=60)} twice")
+        found[name] = value.strip() if mark == ":" else value
+    return found
