@@ -22,6 +22,8 @@ def written(cli) -> bool:
         (r'{"command": "\ud800"}', "half of a character"),
         (r'{"command": "x", "args": ["a\u0000b"]}', "NUL"),
         ('{"command": "x", "url": "https://x.example"}', "both"),
+        ('{"type": "http", "command": "x"}', "is of the type http and has no url"),
+        ('{"type": "stdio", "url": "https://x.example"}', "has no command"),
         (r'{"url": "https://x.example", "headers": {"A": "b\r\nC: d"}}', "does not allow"),
     ],
 )

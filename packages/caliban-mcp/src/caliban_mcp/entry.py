@@ -20,6 +20,11 @@ def entry_problem(table: Mapping[str, Any]) -> str | None:
         return "has both a command and a url: it is a program, or at an address"
     if command == "" or url == "":
         return "has a command, or a url, that is empty"
+    kind = table.get("type")
+    if kind == "stdio" and command is None:
+        return "is of the type stdio, a program, and has no command"
+    if kind in ("http", "sse") and url is None:
+        return f"is of the type {kind} and has no url"
     problems = (problem for where, text in _texts(table) if (problem := _of_text(where, text)))
     return next(problems, None) or _of_headers(table) or _of_env(table)
 
