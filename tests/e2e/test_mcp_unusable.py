@@ -73,3 +73,24 @@ def test_what_a_server_says_of_a_password_in_its_entry_is_not_shown(cli):
         done = cli.run("mcp", "doctor", "far", *words)
         assert done.code == 1 and "dying with" in done.out + done.err
         assert "hunter2" not in done.out + done.err
+
+
+def test_what_looks_like_a_secret_in_an_entry_is_not_listed(cli):
+    words = (
+        "prog",
+        "--password",
+        "hunter2hunter2",
+        "--api-key=abcdef123456",
+        "--token",
+        "${TOKEN}",
+        "--level",
+        "9",
+    )
+    assert cli.run("mcp", "add", "one", "--", *words).code == 0
+    assert cli.run("mcp", "add", "two", "https://x.example/mcp?api_key=abcdef123456&x=1").code == 0
+    for command in (("list",), ("list", "--json"), ("get", "one"), ("get", "two"), ("get", "one", "--json")):
+        shown = cli.run("mcp", *command).out
+        assert "hunter2" not in shown and "abcdef" not in shown
+    one = cli.run("mcp", "get", "one").out
+    assert "prog --password [secret] --api-key=[secret] --token ${TOKEN} --level 9" in one
+    assert "https://x.example/mcp?api_key=[secret]&x=1" in cli.run("mcp", "get", "two").out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,6 +29,7 @@ from caliban_mcp import ListCache, PinStore, PinsUnusable, ServerConfig
 from caliban_mcp.config import download_words
 from caliban_mcp.errors import ServerMisconfigured
 from caliban_mcp_client.target import HttpTarget
+from caliban_permissions.audit.redact import redacted
 from caliban_process.environ import SECRET_NAMES, SECRET_VALUES
 
 HIDDEN: Final = "[secret]"
@@ -164,7 +165,7 @@ def server_facts(listed: ListedServers, config: ServerConfig) -> dict[str, Any]:
     """What a list shows of one server."""
     entry = ListCache(cache_dir() / "mcp").load(build_connector(listed.inputs()).key(config))
     known = None if entry is None or entry.info is None else len(entry.tools)
-    words = [shown_argument(word) for word in (config.command, *config.args)]
+    words = shown_words((config.command, *config.args))
     return {
         "name": config.name,
         "scope": config.scope,
@@ -188,9 +189,18 @@ def login_of_row(listed: ListedServers, config: ServerConfig) -> str:
     return login_state(config, target.url) if isinstance(target, HttpTarget) else ""
 
 
+def shown_words(words: Sequence[str]) -> list[str]:
+    """A command without what looks like a secret, also where its option stands in the word before."""
+    before = ("", *words)
+    return [
+        shown_value(flag, word) if flag[:1] == "-" and "=" not in flag else shown_argument(word)
+        for flag, word in zip(before, map(shown_argument, words), strict=False)
+    ]
+
+
 def shown_argument(word: str) -> str:
     """A word of a command, or an address, without what looks like a secret."""
-    return re.sub(rf"({'|'.join(SECRET_VALUES)})[^\s\"']*", HIDDEN, word)
+    return redacted(re.sub(rf"({'|'.join(SECRET_VALUES)})[^\s\"']*", HIDDEN, word))
 
 
 def tools_of(listed: ListedServers, config: ServerConfig) -> Iterator[dict[str, str]]:
