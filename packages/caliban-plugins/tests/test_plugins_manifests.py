@@ -165,8 +165,11 @@ def test_any_json_is_a_marketplace_or_refused(values: dict[str, Any], raw: bytes
         except CalibanError:
             continue
         assert all(entry.problem or entry.source is not None for entry in market.entries)
-    with pytest.raises(ManifestRefused):
-        read_table(raw, "m")
+    try:
+        read = read_table(raw, "m")
+    except ManifestRefused:
+        return
+    assert isinstance(read.values, dict) and b"{" in raw  # few bytes make an object, and chance finds them
 
 
 def market(**entry: Any):
