@@ -102,7 +102,7 @@ B115 = {
     "line ends": (RULES.replace(b" ", b"\r\n"), 0, ""),
     "UTF-16": (RULES.decode().encode("utf-16"), 78, "settings.json:1: not UTF-8"),
     "comment": (b'{\n"max_turns": 1 // x\n}', 78, "settings.json:2:"),
-    "comma": (b'{\n"max_turns": 1,\n}', 78, "settings.json:3:"),
+    "comma": (b'{\n"max_turns": 1,}', 78, "settings.json:2:"),
 }
 
 

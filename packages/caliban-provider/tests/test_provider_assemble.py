@@ -280,3 +280,11 @@ def test_a_call_that_is_listed_twice_is_one_call_and_one_with_another_id_or_inpu
         ToolUseBlock(id="d", name="T", input={"a": 1}),
         ToolUseBlock(id="c", name="T", input={"a": 2}),
     )
+
+
+@pytest.mark.parametrize("depth", [1, 199, 200, 201, 900, 5_000, 200_000])
+@pytest.mark.parametrize(("opening", "closing"), [('{"a":', "}"), ("[", "]")])
+def test_arguments_that_are_nested_deeper_than_anybody_goes_are_no_object(depth, opening, closing) -> None:
+    text = '{"a":' + opening * (depth - 1) + "1" + closing * (depth - 1) + "}"
+    input, raw = decode_input(text)
+    assert (bool(input), raw) == ((True, None) if depth <= 200 else (False, text))

@@ -83,6 +83,8 @@ def load_schema(argument: str, *, name: str = "the schema") -> AnswerSchema:
     try:
         jsonschema_rs.validator_for(data, retriever=_fetch_nothing)
     except (ValueError, TypeError) as error:
+        if "recursion" in str(error).lower():  # deeper than the checker goes, where the parser went on
+            raise BadSchema(f"{name} is nested too deeply") from error
         raise BadSchema(f"{name} is not a JSON Schema: {_why(error)}", hint=_way(error)) from error
     return AnswerSchema(data=data)
 
