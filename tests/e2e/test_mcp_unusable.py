@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from caliban_provider_anthropic.testing import wire
+
 
 def written(cli) -> bool:
     return (cli.home / ".config" / "caliban" / "settings.toml").exists()
@@ -94,3 +96,37 @@ def test_what_looks_like_a_secret_in_an_entry_is_not_listed(cli):
     one = cli.run("mcp", "get", "one").out
     assert "prog --password [secret] --api-key=[secret] --token ${TOKEN} --level 9" in one
     assert "https://x.example/mcp?api_key=[secret]&x=1" in cli.run("mcp", "get", "two").out
+
+
+DEEP_SERVER = """import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    deep = '{"a":' * LEVELS + "1" + "}" * LEVELS
+    tool = {"name": "t", "description": "x", "inputSchema": {"type": "object"}}
+    info = {"name": "d", "version": "1"}
+    begun = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info}
+    known = {"initialize": begun, "tools/list": {"tools": [tool]}}
+    if asked.get("method") == "tools/call":
+        result = '{"content":[{"type":"text","text":"hi"}],"structuredContent":' + deep + "}"
+    elif asked.get("method") in known:
+        result = json.dumps(known[asked["method"]])
+    elif "id" in asked:
+        error = {"code": -32601, "message": "no"}
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "error": error}), flush=True)
+        continue
+    else:
+        continue
+    print('{"jsonrpc":"2.0","id":' + json.dumps(asked["id"]) + ',"result":' + result + "}", flush=True)
+"""
+
+
+@pytest.mark.parametrize("levels", [150, 300, 700, 3000])
+def test_an_answer_that_is_nested_without_end_ends_no_run(cli, levels):
+    (cli.work / "server.py").write_text(DEEP_SERVER.replace("LEVELS", str(levels)))
+    assert cli.run("mcp", "add", "d", "--", sys.executable, "server.py").code == 0
+    cli.script(wire.exchange(wire.tool_use("mcp__d__t", {})), wire.exchange(wire.text("done")))
+    done = cli.run("-p", "go", "--allow", "mcp__d__t")
+    assert (done.code, done.out) == (0, "done\n"), done.err
+    (result,) = cli.bodies()[-1]["messages"][-1]["content"]
+    assert bool(result.get("is_error")) == (levels > 200), result
+    assert "not found" not in str(result["content"])

@@ -26,6 +26,28 @@ _TOO_DEEP: Final = "a value is nested too deeply to be written as JSON"
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
+MAX_LEVELS: Final = 200
+"""Levels of data from outside: whoever masks, stores and shows it goes down them, and has a stack."""
+
+
+def is_deep(value: object) -> bool:
+    """Whether plain data is nested deeper than `MAX_LEVELS`.
+
+    How deep a parser goes is another thing in each version of the interpreter; this goes level by level.
+    """
+    level = [value]
+    for _ in range(MAX_LEVELS + 1):
+        level = [
+            inner
+            for item in level
+            if isinstance(item, (dict, list))
+            for inner in (item.values() if isinstance(item, dict) else item)
+        ]
+        if not level:
+            return False
+    return True
+
+
 def dumps(value: object) -> bytes:
     """`value` as compact JSON in UTF-8, on one line.
 

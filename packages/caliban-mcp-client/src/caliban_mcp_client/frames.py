@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from caliban_common.codec import MAX_LEVELS, is_deep
 from caliban_common.text import clean
 
 Frame: TypeAlias = dict[str, Any]
@@ -53,6 +54,9 @@ def read_frames(text: bytes) -> tuple[list[Frame], list[Scrap]]:
             value = _salvaged(text)
         except (ValueError, RecursionError):
             return [], [_scrap(text, "a frame that is no JSON", is_frame=b'"jsonrpc"' in text)]
+    if text.count(b"{") + text.count(b"[") > MAX_LEVELS and is_deep(value):
+        frame = value if isinstance(value, dict) else None
+        return [], [_scrap(text, "a frame that is nested too deeply", is_frame=True, frame=frame)]
     return _frames(value, text)
 
 

@@ -10,6 +10,7 @@ from typing import Any, NoReturn, assert_never
 
 from msgspec import Struct, field
 
+from caliban_common.codec import MAX_LEVELS, is_deep
 from caliban_common.message import (
     Block,
     Message,
@@ -198,14 +199,14 @@ def decode_input(text: str) -> tuple[Mapping[str, Any], str | None]:
     No text at all is a call without arguments, and so is `null`. Servers send `{}` or `null` before the real
     arguments, or these twice: several values in a row stand for the only one that says something. `NaN`,
     `Infinity` and numbers beyond all floats are not JSON; an object that names a key twice has two readings,
-    and none of them is taken. What is nested deeper than `MAX_DEPTH` is none either.
+    and none of them is taken. What `is_deep` is none either.
     """
     if not text.strip():
         return {}, None
     try:
         values = [*_values(text)]
-        if text.count("{") + text.count("[") > MAX_DEPTH and _is_deep(values):
-            return {}, text  # how deep a parser goes is another thing in each version of the interpreter
+        if text.count("{") + text.count("[") > MAX_LEVELS and any(map(is_deep, values)):
+            return {}, text
         meaningful = [value for value in values if value not in ({}, None)]
     except (ValueError, RecursionError):
         return {}, text
@@ -214,21 +215,6 @@ def decode_input(text: str) -> tuple[Mapping[str, Any], str | None]:
     value = meaningful[0]
     same = isinstance(value, dict) and all(other == value for other in meaningful)
     return (value, None) if same else ({}, text)
-
-
-def _is_deep(values: list[Any]) -> bool:
-    """Whether they are nested deeper than `MAX_DEPTH`: level by level, for depth may cost no stack."""
-    level = values
-    for _ in range(MAX_DEPTH):
-        level = [
-            inner
-            for value in level
-            if isinstance(value, (dict, list))
-            for inner in (value.values() if isinstance(value, dict) else value)
-        ]
-        if not level:
-            return False
-    return True
 
 
 def _values(text: str) -> Iterator[Any]:
@@ -257,9 +243,6 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         raise ValueError("a key is given twice")
     return table
 
-
-MAX_DEPTH = 200
-"""Levels of the arguments of a call. Whoever masks, stores and shows them goes down them."""
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 INPUT_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_unique)
