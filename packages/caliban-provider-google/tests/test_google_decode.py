@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from caliban_common.usage import Usage
+from caliban_provider.assemble import decode_input
 from caliban_provider.errors import (
     AuthenticationError,
     BadResponse,
@@ -31,7 +32,7 @@ from caliban_provider.stream import (
     TextDelta,
     ThinkingDelta,
 )
-from caliban_provider_google.decode import Decoder
+from caliban_provider_google.decode import Decoder, _text_of
 from caliban_provider_google.testing import wire
 
 
@@ -292,3 +293,12 @@ def test_an_end_without_a_reason_was_an_interruption() -> None:
     for events in ([], wire.reply(wire.text("x"), finish=None), [wire.event({"candidates": []})]):
         with pytest.raises(StreamInterrupted):
             decoded(events)
+
+
+@pytest.mark.parametrize("levels", [300, 100_000])
+def test_arguments_that_are_nested_without_end_are_no_call_without_arguments(levels: int) -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(levels):
+        deep = {"a": deep}
+    input, raw = decode_input(_text_of(deep))
+    assert not input and raw

@@ -288,4 +288,4 @@ def _text_of(args: object) -> str:
     try:
         return json.dumps(args, ensure_ascii=False)
     except RecursionError:
-        return ""
+        return '"nested too deeply"'  # no object: none at all would be a call without arguments

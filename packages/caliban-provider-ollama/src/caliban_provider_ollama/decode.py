@@ -201,4 +201,4 @@ def _text_of(arguments: object) -> str:
     try:
         return json.dumps(arguments, ensure_ascii=False)
     except RecursionError:
-        return ""
+        return '"nested too deeply"'  # no object: none at all would be a call without arguments
