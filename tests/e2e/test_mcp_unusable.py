@@ -17,10 +17,10 @@ def written(cli) -> bool:
 @pytest.mark.parametrize(
     ("text", "word"),
     [
-        ('{"command": "x", "command": "y"}', "'command' stands there twice"),
-        ('{"command": "x", "env": {"A": "b", "A": "c"}}', "'A' stands there twice"),
-        ('{"command": "x", "startup_timeout_sec": 1e999}', "1e999 is no number"),
-        ('{"command": "x", "startup_timeout_sec": NaN}', "NaN is no number"),
+        ('{"command": "x", "command": "y"}', "the key 'command' is given twice"),
+        ('{"command": "x", "env": {"A": "b", "A": "c"}}', "the key 'A' is given twice"),
+        ('{"command": "x", "startup_timeout_sec": 1e999}', "'startup_timeout_sec' must be a number"),
+        ('{"command": "x", "startup_timeout_sec": NaN}', "NaN is not a number"),
         (r'{"command": "\ud800"}', "half of a character"),
         (r'{"command": "x", "args": ["a\u0000b"]}', "NUL"),
         ('{"command": "x", "url": "https://x.example"}', "both"),

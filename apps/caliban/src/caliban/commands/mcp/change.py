@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
@@ -14,14 +12,15 @@ from caliban.compose.workspace import build_workspace
 from caliban.errors import CommandRefused, MissingError, UsageError
 from caliban.stdio import complain
 from caliban_common.paths import config_dir, managed_settings_dir
-from caliban_common.text import half_pair, one_line
+from caliban_common.text import one_line
 from caliban_mcp.config import fetched_package, is_address
 from caliban_mcp.entry import entry_problem
 from caliban_mcp.names import name_problem
 from caliban_settings import Scope
 from caliban_settings.edit.serverstore import ServerStore, server_store
-from caliban_settings.errors import ServersNotWritten
+from caliban_settings.errors import ServersNotWritten, SettingsError
 from caliban_settings.leaves import read_leaves, schema_tree
+from caliban_settings.parse import parse
 from caliban_settings.schema import SCHEMA
 from caliban_settings.server_files import servers_of
 from caliban_settings.source import Source
@@ -65,15 +64,9 @@ def add_json(invocation: Invocation) -> int:
     """Write a server that is given as JSON. Raises `UsageError`, `CommandRefused`."""
     values = invocation.values
     try:
-        if (at := half_pair(values["text"])) is not None:
-            raise ValueError(f"{values['text'][at : at + 6]} is half of a character")
-        data = json.loads(
-            values["text"], object_pairs_hook=_once, parse_constant=_no_number, parse_float=_finite
-        )
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"mcp add-json was given no JSON: {one_line(str(error), max_chars=200)}") from None
-    if not isinstance(data, dict):
-        raise UsageError("mcp add-json was given no JSON object")
+        data, _ = parse(values["text"], name="the JSON of mcp add-json", toml=False)
+    except SettingsError as error:
+        raise UsageError(error.message, hint=error.hint) from None
     return write_server(invocation, values["name"], servers_of(data))
 
 
@@ -181,25 +174,6 @@ def _switch(invocation: Invocation, *, disabled: bool) -> int:
         raise CommandRefused(error.message, hint=error.hint) from error
     complain(f"caliban: the MCP server {name} is {'disabled' if disabled else 'enabled'} in {path}\n")
     return 0
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose members are there once: of two, one would be lost without a word."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{one_line(twice, max_chars=60)!r} stands there twice")
-    return found
-
-
-def _no_number(text: str) -> float:
-    raise ValueError(f"{text} is no number of JSON")
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    return value if math.isfinite(value) else _no_number(text)
 
 
 def _pairs(texts: Sequence[str] | None, mark: str, flag: str) -> dict[str, str]:
