@@ -136,24 +136,7 @@ class Bash:
         }
 
     def _call(self, argv: list[str], env: dict[str, str], timeout_s: float) -> None:
-        child = subprocess.Popen(
-            [*self._around, *argv],
-            cwd=self.workspace,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        try:
-            child.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            pass
-        try:
-            os.killpg(child.pid, 9)
-        except ProcessLookupError:
-            pass
-        child.wait()
+        run_group([*self._around, *argv], self.workspace, env, timeout_s)
 
     def _fresh(self) -> None:
         self.records.write_bytes(b"")
@@ -199,3 +182,25 @@ def contained(root: Path) -> tuple[str, ...]:
     place = str(root.resolve())
     disk = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--bind", place, place)
     return (program, "--die-with-parent", "--unshare-pid", "--unshare-net", *disk, "--")
+
+
+def run_group(argv: list[str], folder: Path, env: dict[str, str], timeout_s: float) -> None:
+    """Run a program without input and output, and end it with all that it has left in its group."""
+    child = subprocess.Popen(
+        argv,
+        cwd=folder,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        child.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        pass
+    try:
+        os.killpg(child.pid, 9)
+    except ProcessLookupError:
+        pass
+    child.wait()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from functools import partial
@@ -13,7 +12,7 @@ from pathlib import Path
 
 from caliban_common.tool import ToolSpec
 from caliban_permissions import Engine, RuleSet
-from fuzzkit.bash import contained
+from fuzzkit.bash import contained, run_group
 from fuzzkit.main import Miss
 from fuzzkit.readers import FILES, reading_line
 from fuzzkit.shrink import shrink
@@ -118,24 +117,8 @@ class _Reading:
             "LINES_FILE": str(self.root / "lines"),
         }
         bash = shutil.which("bash", path="/bin:/usr/bin") or "bash"
-        child = subprocess.Popen(
-            [*contained(self.root), bash, "--noprofile", "--norc", "-c", _BATCH],
-            cwd=self.workspace,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        try:
-            child.wait(_SECONDS)
-        except subprocess.TimeoutExpired:
-            pass
-        try:
-            os.killpg(child.pid, 9)
-        except ProcessLookupError:
-            pass
-        child.wait()
+        argv = [*contained(self.root), bash, "--noprofile", "--norc", "-c", _BATCH]
+        run_group(argv, self.workspace, env, _SECONDS)
         return records.read_bytes().decode().split("\0")[:-1]
 
     def _fresh(self) -> None:
