@@ -52,7 +52,7 @@ def export_session(invocation: Invocation) -> int:
     if target is None:
         return write_out(data)
     write_export(target, data, force=bool(values["force"]))
-    return print_text(f"{target}\n")
+    return 0 if is_special(target) else print_text(f"{target}\n")  # it may be standard output itself
 
 
 def exported(
