@@ -256,6 +256,8 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban_sessions.files": "the same, for a fork",
     "caliban_sessions.store": "lists and removals are no part of a run",
     "caliban_skills.tool": "files of skills are looked at with the first call",
+    "caliban_telemetry.account": "dollars are written where a limit is reached",
+    "caliban_telemetry.prices": "the library is asked for what the table lacks",
     "caliban_tools_builtin.catalog": "a tool's work is loaded with its first call",
     "caliban_tools_builtin.shell.bash": "following what a command prints is for runs that a person watches",
     "caliban_tools_builtin.fs.read": "notebooks are taken apart where there is one",

@@ -220,7 +220,7 @@ def test_code_that_cannot_be_read_comes_from_where_it_came_before(site: Site) ->
     site.run()
     data = bytearray(site.place.read_bytes())
     length = int.from_bytes(data[:8], "little")
-    _, _, entries = marshal.loads(data[16 : 16 + length])
+    _, _, entries, _ = marshal.loads(data[16 : 16 + length])
     for name, (*_, offset, size) in entries.items():
         if name.startswith("parts."):
             data[offset : offset + size] = b"\0" * size

@@ -6,6 +6,7 @@ import errno
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from caliban.early_signals import EarlySignals
@@ -39,7 +40,7 @@ def enter(at_end: Callable[[], None] | None = None, first: FirstFrame | None = N
         if sys.getfilesystemencoding() in ASCII:
             _start_again_in_utf8()
         signals.listen()
-        _leave(_run(arguments, signals, first), at_end)
+        _leave(_run(arguments, signals, first, partial(_leave, at_end=at_end)), at_end)
     except (ImportError, OSError) as error:
         if first is not None:
             first.restore()
@@ -50,7 +51,9 @@ def enter(at_end: Callable[[], None] | None = None, first: FirstFrame | None = N
         _leave(1)
 
 
-def _run(arguments: list[str], signals: EarlySignals, first: FirstFrame | None) -> int:
+def _run(
+    arguments: list[str], signals: EarlySignals, first: FirstFrame | None, leave: Callable[[int], NoReturn]
+) -> int:
     import gc
 
     if not os.environ.get("CALIBAN_DEBUG"):
@@ -58,7 +61,7 @@ def _run(arguments: list[str], signals: EarlySignals, first: FirstFrame | None) 
     gc.disable()  # nothing of what is imported ever becomes garbage; a run that begins turns it on again
     from caliban.main import run
 
-    return run(arguments, signals, first=first)
+    return run(arguments, signals, first=first, leave=leave)
 
 
 def _say_nothing(unraisable: object) -> None:

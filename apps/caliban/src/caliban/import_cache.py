@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 NAME = "start"
 """What the file is called, before the tag of the interpreter."""
 
-LAYOUT = 2
+LAYOUT = 3
 PATTERNS = "re patterns"
 """Where the index has compiled patterns: no module can be called so. It is as fresh as what compiled them."""
 
@@ -52,6 +52,8 @@ class ImportCache:
         self._place = place
         self._owner = owner
         self._entries: dict[str, Entry] = {}
+        self._elsewhere: frozenset[str] = frozenset()
+        self._missed: set[str] = set()
         self._descriptor = -1
         self._patterns: CompiledPatterns | None = None
 
@@ -71,13 +73,11 @@ class ImportCache:
     ) -> ModuleSpec | None:
         """The module as the file has it, unless its source has changed or its package lies elsewhere."""
         entry = self._entries.get(name)
-        if entry is None:
+        if entry is None or not _fits(entry, path):
+            if name not in self._elsewhere:
+                self._missed.add(name)
             return None
         source, folder, pyc, is_package, _, _, offset, length = entry
-        if path is not None and (os.path.dirname(folder) if is_package else folder) not in path:
-            return None
-        if not _is_fresh(entry):
-            return None
         loader = CachedLoader(name, source, self._descriptor, offset, length)
         if name == COMPILER:
             loader.is_loaded = self.serve_patterns
@@ -102,11 +102,13 @@ class ImportCache:
 
     def update(self) -> None:
         """Write the file anew where much of what is loaded came from elsewhere; nothing of it ever raises."""
+        missed = 0 if self._patterns is None else self._patterns.missed
+        if self._entries and len(self._missed) <= FEW and missed <= FEW:
+            return  # without a look at each module, which would be a tenth of the time after an answer
         if sys.flags.dont_write_bytecode or not os.access(os.path.dirname(self._place), os.W_OK):
             return
         specs = [spec for spec in map(_spec, list(sys.modules.values())) if spec is not None]
         others = [spec for spec in specs if not isinstance(spec.loader, CachedLoader)]
-        missed = 0 if self._patterns is None else self._patterns.missed
         if len(others) <= max(FEW, len(specs) // 20) and missed <= FEW:
             return
         try:
@@ -122,7 +124,8 @@ class ImportCache:
             length = int.from_bytes(os.read(descriptor, 8), "little")
             digest, data = os.read(descriptor, 8), os.read(descriptor, min(length, MAX_INDEX_BYTES))
             if source_hash(LAYOUT, data) == digest:
-                key, end, index = marshal.loads(data)
+                key, end, index, elsewhere = marshal.loads(data)
+                self._elsewhere = frozenset(elsewhere)
                 if key != _key() or end != facts.st_size:
                     index = None
         if isinstance(index, dict):
@@ -141,7 +144,7 @@ class ImportCache:
                 found[name] = (entry[:6], os.pread(self._descriptor, entry[7], entry[6]))
         if COMPILER in found and self._patterns is not None:
             found[PATTERNS] = found[COMPILER][0], self._patterns.packed()
-        index, codes = _packed(found)
+        index, codes = _packed(found, self._others())
         temporary = f"{self._place}.{os.getpid()}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
         descriptor = os.open(temporary, flags, 0o644)
@@ -153,6 +156,12 @@ class ImportCache:
         except OSError:
             os.unlink(temporary)
             raise
+
+    def _others(self) -> list[str]:
+        """The names of what can never come from the file: parts of the interpreter, and what there is not."""
+        loaded = dict(sys.modules)
+        names = {*self._elsewhere, *self._missed, *loaded}
+        return sorted(name for name in names if name not in loaded or _spec(loaded[name]) is None)
 
 
 class CachedLoader(SourceFileLoader):
@@ -198,6 +207,14 @@ def import_cache() -> ImportCache | None:
 def _key() -> tuple[bytes, int, tuple[tuple[str, int], ...]]:
     """What has to be as it was: interpreter, path, and the folders on it, in which something may be new."""
     return MAGIC_NUMBER, sys.flags.optimize, tuple((folder, _modified_ns(folder)) for folder in sys.path)
+
+
+def _fits(entry: Entry, path: Sequence[str] | None) -> bool:
+    """Whether the entry is of the module that the interpreter would find in `path`, as that is now."""
+    _, folder, _, is_package, *_ = entry
+    if path is not None and (os.path.dirname(folder) if is_package else folder) not in path:
+        return False
+    return _is_fresh(entry)
 
 
 def _is_fresh(entry: Entry) -> bool:
@@ -246,16 +263,16 @@ def _compiled(spec: ModuleSpec) -> tuple[tuple[str, str, str, bool, int, int], b
 
 
 def _packed(
-    found: dict[str, tuple[tuple[str, str, str, bool, int, int], bytes]],
+    found: dict[str, tuple[tuple[str, str, str, bool, int, int], bytes]], elsewhere: list[str]
 ) -> tuple[bytes, list[bytes]]:
-    """The index, and the codes in the order in which they follow it."""
+    """The index, and the codes in the order in which they follow it; `elsewhere` are names of no code."""
     base = 0
     while True:
         offset, entries = base, {}
         for name, (facts, code) in found.items():
             entries[name] = (*facts, offset, len(code))
             offset += len(code)
-        index = marshal.dumps((_key(), offset, entries))
+        index = marshal.dumps((_key(), offset, entries, elsewhere))
         if base == 16 + len(index):
             return index, [code for _, code in found.values()]
         base = 16 + len(index)

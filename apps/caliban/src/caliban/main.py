@@ -5,10 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from caliban.cli.commands import COMMANDS, find_command
 from caliban.cli.formats import output_format
@@ -44,18 +44,20 @@ def run(
     commands: Sequence[Subcommand] = COMMANDS,
     *,
     first: FirstFrame | None = None,
+    leave: Callable[[int], NoReturn] | None = None,
 ) -> int:
     """Do what `arguments` say; the exit code. No error of ours or of the environment gets past this.
 
     `signals` holds the signals that came before a run could be cancelled. `first` is on the screen already;
-    the terminal is given back before an error is told.
+    the terminal is given back before an error is told. `leave` ends the process, for a face that has nothing
+    left to do.
     """
     _make_streams_utf8()
     signals = signals or EarlySignals(wanted_format(arguments))
     if os.environ.get("CALIBAN_DEBUG"):
         _show_faults()
     try:
-        return _dispatch(arguments, signals, commands, first)
+        return _dispatch(arguments, signals, commands, first, leave)
     except KeyboardInterrupt:
         return write_out(cancelled_words(wanted_format(arguments), signals.state)) or 130
     except BrokenPipeError:
@@ -137,6 +139,7 @@ def _dispatch(
     signals: EarlySignals,
     commands: Sequence[Subcommand],
     first: FirstFrame | None = None,
+    leave: Callable[[int], NoReturn] | None = None,
 ) -> int:
     try:
         called = find_command(arguments, commands)
@@ -156,7 +159,7 @@ def _dispatch(
     from caliban.faces.headless import answer
 
     keep_stdout()
-    return answer(options, signals)
+    return answer(options, signals, leave)
 
 
 def _run_command(command: Subcommand, arguments: Sequence[str], signals: EarlySignals) -> int:

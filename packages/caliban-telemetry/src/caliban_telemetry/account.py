@@ -16,7 +16,6 @@ from caliban_common.stop import Stop
 from caliban_common.usage import Usage
 from caliban_telemetry.book import PriceBook
 from caliban_telemetry.budget import Budget, Verdict
-from caliban_telemetry.format import usd
 from caliban_telemetry.ledger import ModelCall
 from caliban_telemetry.meter import CostMeter
 from caliban_telemetry.rate import ZERO
@@ -146,6 +145,8 @@ class Account:
         return floor, rate.ceiling_usd(prompt_tokens=prompt_tokens, max_tokens=call.max_tokens)
 
     def _spent(self, floor_usd: Decimal) -> Stop:
+        from caliban_telemetry.format import usd
+
         spent, limit = usd(self.budget.spent_usd), usd(self.budget.limit_usd)
         is_left = self.budget.limit_usd is not None and self.budget.spent_usd < self.budget.limit_usd
         rest = f", and the next prompt alone costs about {usd(floor_usd)}" if is_left else ""
@@ -159,6 +160,8 @@ class Account:
     def _warning(self, call: ModelCall) -> Warned:
         message = f"{_unknown(call)}: what it costs is unknown and counts as $0"
         if self.budget.limit_usd is not None:
+            from caliban_telemetry.format import usd
+
             message += (
                 f"; the budget of {usd(self.budget.limit_usd)} cannot be kept for it, "
                 "limits on turns and tokens still hold"

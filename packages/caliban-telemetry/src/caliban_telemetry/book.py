@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import lru_cache
 from typing import TypeAlias
 
 from msgspec import Struct, field
@@ -17,19 +18,8 @@ from caliban_telemetry.rate import Cost, Rate
 ListPrices: TypeAlias = Callable[[str, str, datetime], Rate | None]
 """The list price of a provider's model at a time."""
 
-SUPPLEMENT = RateCard(
-    entries=tuple(
-        CardEntry(
-            provider=provider,
-            model_glob=glob,
-            effective_from=date(2026, 11, 17),
-            rate=Rate(input=Decimal(input_usd), output=Decimal(output_usd)),
-        )
-        for provider in ("openai", "azure", "foundry")
-        for glob, input_usd, output_usd in (("gpt-6.2-astra*", 8, 40), ("gpt-6.2-sol*", 2, 10))
-    )
-)
-"""Models that their vendors have priced and the table does not know yet; it wins as soon as it does."""
+NEWER = (("gpt-6.2-astra*", 8, 40), ("gpt-6.2-sol*", 2, 10))
+"""Models that their vendors have priced and the table does not know yet, with dollars in and out."""
 
 
 class PriceBook(Struct, frozen=True, kw_only=True):
@@ -59,7 +49,7 @@ class PriceBook(Struct, frozen=True, kw_only=True):
         rate = (
             next(iter(_on(self.card, names, model, day)), None)
             or self.listed(vendor, model, at)
-            or next(iter(_on(SUPPLEMENT, names, model, day)), None)
+            or next(iter(_on(_supplement(), names, model, day)), None)
         )
         if rate is not None or (quickly and not prices.is_quick()):
             return rate
@@ -80,6 +70,23 @@ class PriceBook(Struct, frozen=True, kw_only=True):
             return self.vendors[provider]
         base_url = self.base_urls.get(provider)
         return (prices.vendor_at(base_url) if base_url else None) or provider
+
+
+@lru_cache(maxsize=1)
+def _supplement() -> RateCard:
+    """The prices of `NEWER`: asked where the table has none, so that it wins as soon as it does."""
+    return RateCard(
+        entries=tuple(
+            CardEntry(
+                provider=provider,
+                model_glob=glob,
+                effective_from=date(2026, 11, 17),
+                rate=Rate(input=Decimal(input_usd), output=Decimal(output_usd)),
+            )
+            for provider in ("openai", "azure", "foundry")
+            for glob, input_usd, output_usd in NEWER
+        )
+    )
 
 
 def _on(card: RateCard, names: Mapping[str, None], model: str, day: date) -> list[Rate]:

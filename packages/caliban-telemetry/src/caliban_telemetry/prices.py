@@ -11,7 +11,7 @@ from datetime import datetime
 
 from caliban_common.near import nearest
 from caliban_common.usage import Usage
-from caliban_telemetry import library, table
+from caliban_telemetry import table
 from caliban_telemetry.rate import ZERO, Cost, Rate
 
 FREE = ("local", "ollama")
@@ -69,6 +69,8 @@ def unlisted(provider: str, model: str, at: datetime) -> Rate | None:
     Without a library there is nothing to ask, and one of the very version that the table was made from knows
     no more than the table.
     """
+    from caliban_telemetry import library
+
     if not library.is_other_than(table.head().version):
         return None
     return library.rate(_pairs(provider, model), at)
@@ -86,6 +88,8 @@ def near(provider: str, model: str) -> str | None:
 
 def is_quick() -> bool:
     """Whether `unlisted` takes no time."""
+    from caliban_telemetry import library
+
     return library.is_loaded() or not library.is_other_than(table.head().version)
 
 

@@ -47,7 +47,6 @@ class TableHead(Struct, frozen=True, kw_only=True):
 
     version: str
     date: str
-    lists: tuple[str, ...]
     names: Mapping[str, Rule]
     models: Mapping[str, Rule]
     addresses: Mapping[str, str]
@@ -57,10 +56,8 @@ class TableHead(Struct, frozen=True, kw_only=True):
 @lru_cache(maxsize=1)
 def head() -> TableHead:
     """What the table says of itself and of all lists."""
-    first, *rows = _lines()
-    facts: dict[str, Any] = json.loads(first + b"}}")
-    lists = tuple(_name(row) for row in rows)
-    return TableHead(lists=lists, **{key: facts[key] for key in facts if key != "lists"})
+    facts: dict[str, Any] = json.loads(_data().partition(b"\n")[0] + b"}}")
+    return TableHead(**{key: facts[key] for key in facts if key != "lists"})
 
 
 def rate(vendor: str, model: str, at: datetime) -> Rate | None:
@@ -130,7 +127,7 @@ def _first(lists: Iterable[str], model: str) -> Prices | None:
 
 
 def _list_of(provider: str) -> str | None:
-    if provider in head().lists:
+    if _place_of(provider) >= 0:
         return provider
     return next((name for name, rule in head().names.items() if _fits(rule, provider)), None)
 
@@ -194,18 +191,20 @@ def _with_dashes(match: re.Match[str]) -> str:
 
 
 @lru_cache(maxsize=1)
-def _lines() -> tuple[bytes, ...]:
-    first, *rows, _ = FILE.read_bytes().strip().split(b"\n")
-    return (first, *rows)
+def _data() -> bytes:
+    return FILE.read_bytes()
 
 
 @lru_cache(maxsize=16)
 def _list(name: str) -> Mapping[str, str | tuple[Rule, Prices]]:
-    start = f'"{name}":'.encode()
-    line = next(row for row in _lines() if row.startswith(start))
-    rows: dict[str, str | tuple[Rule, Prices]] = json.loads(line[len(start) :].rstrip(b","))
+    data, start = _data(), _place_of(name)
+    line = data[start : data.index(b"\n", start)].rstrip(b",")
+    rows: dict[str, str | tuple[Rule, Prices]] = json.loads(line)
     return rows
 
 
-def _name(line: bytes) -> str:
-    return line[1 : line.index(b'"', 1)].decode()
+def _place_of(name: str) -> int:
+    """Where what the list `name` holds begins in the file; below 0 where there is no such list."""
+    start = f'\n"{name}":'.encode(errors="replace")
+    found = _data().find(start) if '"' not in name else -1
+    return found + len(start) if found >= 0 else -1

@@ -21,6 +21,9 @@ from caliban_provider.request import CompletionRequest
 from caliban_provider.stream import StreamEvent
 from caliban_provider.wrapped import WrappedCall, WrappedProvider
 
+TASK = "load ahead"
+"""The name of the task that loads."""
+
 PAUSE_S = 0.005
 """Between two modules, and before the first: a server that answers at once is not kept waiting at all."""
 
@@ -130,7 +133,7 @@ def load_while_asked(provider: Provider, tasks: TaskGroup | None) -> Provider:
     if tasks is None:
         return provider
     ahead = LoadAhead()
-    tasks.start_soon(ahead.run, name="load ahead")
+    tasks.start_soon(ahead.run, name=TASK)
     return LoadingProvider(provider, ahead)
 
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup
@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from caliban.cli.formats import OutputFormat, input_format, output_format
 from caliban.cli.options import Options
+from caliban.compose import ahead
 from caliban.compose.app import App, open_app
 from caliban.compose.wiring import USUAL
 from caliban.early_signals import EarlySignals
@@ -50,25 +51,40 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+OWN_TASKS = 2
+"""This face itself, and what waits for signals."""
 
-def answer(options: Options, signals: EarlySignals) -> int:
-    """Run the headless face; the exit code. Raises `CalibanError` for what keeps it from starting."""
+
+def answer(options: Options, signals: EarlySignals, leave: Callable[[int], NoReturn] | None = None) -> int:
+    """Run the headless face; the exit code. Raises `CalibanError` for what keeps it from starting.
+
+    `leave` ends the process. Where the run has closed all it had and no other task is left, that is called
+    from within: to end the tasks, the signals and the loop would be a quarter of the time after an answer.
+    """
     try:
-        return anyio.run(_answer, options, signals)
+        return anyio.run(_answer, options, signals, leave)
     except BaseExceptionGroup as group:
         raise alone(group) from None
     finally:
         signals.listen_again()
 
 
-async def _answer(options: Options, signals: EarlySignals) -> int:
+async def _answer(options: Options, signals: EarlySignals, leave: Callable[[int], NoReturn] | None) -> int:
     code = exit_codes.INTERRUPTED
     target = CancelTarget()
     async with anyio.create_task_group() as group:
         group.start_soon(watch_signals, target.stop, group.cancel_scope.cancel, signals.numbers)
         code = await _drive(options, target, signals.state, group)
+        if leave is not None and _is_alone():
+            leave(code)
         group.cancel_scope.cancel()
     return code
+
+
+def _is_alone() -> bool:
+    """Whether no task is left but those that end with the process and leave nothing behind."""
+    names = [task.name for task in anyio.get_running_tasks()]
+    return len(names) - names.count(ahead.TASK) == OWN_TASKS
 
 
 async def _drive(options: Options, target: CancelTarget, state: OutputState, tasks: TaskGroup) -> int:
