@@ -103,10 +103,13 @@ _NOT_FOR_COMMANDS: Final = (
     r"SSH_AUTH_SOCK|SSH_AGENT_PID|GPG_AGENT_INFO|GNOME_KEYRING_\w+|DBUS_\w+_ADDRESS"
     # How a shell reads its text, and what it runs before it.
     r"|BASH_.*|BASHOPTS|SHELLOPTS|ENV|IFS|PS[0-9]|PROMPT_COMMAND|CDPATH|GLOBIGNORE|GLOBSORT|EXECIGNORE|FIGNORE"
-    r"|POSIXLY_CORRECT|TMOUT|TIMEFORMAT|FUNCNEST|.*%%"
+    r"|POSIXLY_CORRECT|TMOUT|TIMEFORMAT|FUNCNEST"
     # Where its caller stands, and programs that wait for a terminal.
     r"|PWD|OLDPWD|SHLVL|_|TERM|COLUMNS|LINES|EDITOR|VISUAL|GIT_EDITOR|GIT_SEQUENCE_EDITOR"
 )
+
+_FUNCTION: Final = "%%"
+"""How the names end under which bash hands on its functions."""
 
 
 def shell_environment(
@@ -125,10 +128,12 @@ def shell_environment(
     if strict:
         passed = _passed(host, _SHELL_NAMES)
     else:
-        is_kept_back = re.compile(_NOT_FOR_COMMANDS).fullmatch
+        kept_back, is_kept_back = _names_of(_NOT_FOR_COMMANDS)
         is_token = _value_is_secret()
         passed = {
-            name: value for name, value in host.items() if not is_kept_back(name) and not is_token(value)
+            name: value
+            for name, value in host.items()
+            if not (name in kept_back or name.endswith(_FUNCTION) or is_kept_back(name) or is_token(value))
         }
     env = {
         name: value
@@ -214,7 +219,7 @@ def _passed(host: Mapping[str, str], names: str) -> dict[str, str]:
     }
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=4)
 def _names_of(names: str) -> tuple[frozenset[str], Callable[[str], bool]]:
     """The plain names of a list, and whether one of the others is meant.
 
@@ -222,7 +227,7 @@ def _names_of(names: str) -> tuple[frozenset[str], Callable[[str], bool]]:
     """
     words = names.split("|")
     plain = frozenset(word for word in words if word.isidentifier())
-    others = tuple((word.partition("[")[0].partition("\\")[0], word) for word in words if word not in plain)
+    others = tuple((re.split(r"\W", word, maxsplit=1)[0], word) for word in words if word not in plain)
 
     def is_listed(name: str) -> bool:
         return any(name.startswith(begin) and re.fullmatch(word, name) for begin, word in others)
