@@ -13,6 +13,7 @@ from hang_guard import HANG_S, wait_until
 from caliban_common.tool import ToolContext
 from caliban_process import Runner
 from caliban_tools_builtin.fence import Fence
+from caliban_tools_builtin.search import scan
 from caliban_tools_builtin.search.engine import Query, SearchEngine, find_ripgrep, ripgrep
 from caliban_tools_builtin.search.glob import Glob
 from caliban_tools_builtin.search.grep import Grep
@@ -320,3 +321,21 @@ def name_of(pid: str) -> str:
         return Path(f"/proc/{pid}/comm").read_text().strip()
     except OSError:
         return "gone"
+
+
+def test_a_file_too_large_to_be_read_at_once_is_searched_to_its_end(search, ws):
+    line = b"a" * 999_999 + b"\n"
+    with (ws / "large.log").open("wb") as file:
+        for _ in range(101):
+            file.write(line)
+        file.write(b"the needle\n")
+    assert "large.log:102:the needle" in search("Grep", pattern="needle").text
+
+
+def test_a_large_file_in_utf16_is_searched_to_its_end(ws):
+    with (ws / "large.txt").open("wb") as file:
+        file.write("\ufeff".encode("utf-16-le"))
+        for _ in range(101):
+            file.write(("a" * 499_999 + "\n").encode("utf-16-le"))
+        file.write("die Nädel\n".encode("utf-16-le"))
+    assert list(scan._lines_of(str(ws / "large.txt")))[-1] == (102, "die Nädel".encode())

@@ -7,6 +7,7 @@ hold up everything else meanwhile. Same output as ripgrep's; the expressions are
 from __future__ import annotations
 
 import codecs
+import io
 import json
 import os
 import re
@@ -14,7 +15,7 @@ import stat
 import sys
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from msgspec import Struct
 
@@ -22,8 +23,14 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 MAX_FILE_BYTES = 100_000_000
+"""A file that is larger is read line by line."""
+
+MAX_LINE_BYTES = 1 << 20
+"""So much of a line of such a file is looked at together."""
+
 IGNORE_FILES = (".rgignore", ".ignore")
 GIT_FILES = (".gitignore", ".git/info/exclude")
+BOMS_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 CUT = " [... omitted end of long line]"
 
 
@@ -66,14 +73,14 @@ def _grep(
     decode = _decoder(legacy=arguments["legacy"])
     exit_code = 1
     for path in files:
-        data = _data(path)
+        data, is_whole = _data(path)
         if b"\0" in data:
             if explicit and expression.search(data.decode("utf-8", "replace")):
                 write(os.fsencode(path) + b': binary file matches (found "\\0")\n')
                 exit_code = 0
             continue
         count = 0
-        for number, line in enumerate(data.removesuffix(b"\n").split(b"\n"), 1):
+        for number, line in _lines_in(data) if is_whole else _lines_of(path):
             text = decode(line.removesuffix(b"\r"))
             if not expression.search(text):
                 continue
@@ -84,6 +91,27 @@ def _grep(
             if count >= arguments["lines_per_file"]:
                 break
     return exit_code
+
+
+def _lines_in(data: bytes) -> Iterator[tuple[int, bytes]]:
+    return enumerate(data.removesuffix(b"\n").split(b"\n"), 1)
+
+
+def _lines_of(path: str) -> Iterator[tuple[int, bytes]]:
+    """The lines of a large file by their numbers, up to one with a NUL."""
+    number = 1
+    with _opened(path) as stream:
+        begin = stream.read(len(codecs.BOM_UTF8))
+        stream.seek(len(begin) if begin == codecs.BOM_UTF8 else 0)
+        pieces = iter(lambda: stream.readline(MAX_LINE_BYTES), b"")
+        if begin.startswith(BOMS_UTF16):
+            text = io.TextIOWrapper(stream, encoding="utf-16", errors="replace", newline="\n")
+            pieces = iter(lambda: text.readline(MAX_LINE_BYTES).encode("utf-8", "replace"), b"")
+        for line in pieces:
+            if b"\0" in line:
+                return
+            yield number, line.removesuffix(b"\n")
+            number += line.endswith(b"\n")
 
 
 def _decoder(*, legacy: bool) -> Callable[[bytes], str]:
@@ -184,7 +212,7 @@ def ignore_rules(directory: str) -> IgnoreRules:
 def _specs(directory: str, names: tuple[str, ...]) -> tuple[GitIgnoreSpec, ...]:
     specs = []
     for name in names:
-        data = _data(f"{directory}/{name}")
+        data, _ = _data(f"{directory}/{name}")
         if data:
             from pathspec import GitIgnoreSpec
 
@@ -192,20 +220,24 @@ def _specs(directory: str, names: tuple[str, ...]) -> tuple[GitIgnoreSpec, ...]:
     return tuple(specs)
 
 
-def _data(path: str) -> bytes:
-    """The bytes of a regular file, UTF-16 turned into UTF-8; empty if they cannot be had."""
+def _data(path: str) -> tuple[bytes, bool]:
+    """The bytes of a regular file, UTF-16 turned into UTF-8, and whether they are all; else none."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
+        with _opened(path) as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                return b"", True
+            data = stream.read(MAX_FILE_BYTES)
+            is_whole = not stream.read(1)
     except OSError:
-        return b""
-    with os.fdopen(descriptor, "rb") as stream:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_FILE_BYTES:
-            return b""
-        data = stream.read(MAX_FILE_BYTES)
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return data.decode("utf-16", "replace").encode("utf-8")
-    return data.removeprefix(codecs.BOM_UTF8)
+        return b"", True
+    if data.startswith(BOMS_UTF16):
+        return data.decode("utf-16", "replace").encode("utf-8"), is_whole
+    return data.removeprefix(codecs.BOM_UTF8), is_whole
+
+
+def _opened(path: str) -> BinaryIO:
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+    return os.fdopen(os.open(path, flags), "rb")
 
 
 def _name_filter(name: str | None) -> Callable[[str], object]:
