@@ -165,7 +165,7 @@ def base_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 def can_fork(words: Sequence[str], environ: Mapping[str, str]) -> bool:
     """Whether a fork does what a true start would: not where it shows in what an interpreter does first."""
-    choice = os.environ.get(CHOICE, "forked")
+    choice = os.environ.get(CHOICE) or "forked"
     assert choice in ("true", "share", "forked"), f"{CHOICE} must be true, share or forked, not {choice!r}"
     if choice == "true" or (choice == "share" and _pays()) or not hasattr(os, "pidfd_open"):
         return False
