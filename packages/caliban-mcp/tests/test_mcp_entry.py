@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from caliban_mcp.cache import CachedServer, ListCache
+from caliban_mcp.cache import DATED_S, CachedServer, ListCache
 from caliban_mcp.entry import entry_problem
 from caliban_mcp.errors import ServerMisconfigured
 from caliban_mcp.variables import expanded
@@ -93,6 +93,15 @@ def test_what_was_remembered_comes_back_as_it_was(tmp_path: Path) -> None:
     assert cache.load("k") == entry
     cache.save("silent", CachedServer(saved_at=4.0))
     assert cache.load("silent") == CachedServer(saved_at=4.0)
+    assert not cache.is_dated(entry)
+    assert ListCache(tmp_path, now=lambda: 6.0 + DATED_S).is_dated(entry)
+    cache.asked("k", entry)
+    asked = cache.load("k")
+    assert asked is not None
+    assert (asked.saved_at, asked.asked_at) == (5.0, 5.0)
+    path = tmp_path / "k.json"
+    path.write_text(json.dumps(json.loads(path.read_bytes()) | {"asked_at": "yesterday"}))
+    assert cache.load("k") == entry
 
 
 @pytest.mark.parametrize(

@@ -29,12 +29,19 @@ LEGACY_S: Final = 7 * 24 * 3600
 """So long an old way of speaking is remembered: a server that was brought up to date answers it still."""
 SILENT_S: Final = 24 * 3600
 """So long it is remembered that a server did not answer in time: no run waits for it again meanwhile."""
+DATED_S: Final = 7 * 24 * 3600
+"""So old is a list that a run without a person waits a moment for a newer one: runs that always end before
+their servers have answered would offer it for ever."""
 
 
 class CachedServer(Struct, frozen=True, kw_only=True):
-    """What a server had at `saved_at`, in seconds since 1970; without `info`, that it did not answer."""
+    """What a server had at `saved_at`, in seconds since 1970; without `info`, that it did not answer.
+
+    At `asked_at` a run has waited for a newer list in vain.
+    """
 
     saved_at: float
+    asked_at: float = 0.0
     info: ServerInfo | None = None
     verdict: Verdict | None = None
     tools: tuple[McpTool, ...] = ()
@@ -86,6 +93,14 @@ class ListCache:
         if self.load(key) is None:
             self.save(key, CachedServer(saved_at=self._now()))
 
+    def is_dated(self, entry: CachedServer) -> bool:
+        """Whether it is long ago that a list was told, or waited for."""
+        return bool(self._now() - max(entry.saved_at, entry.asked_at) > DATED_S)
+
+    def asked(self, key: str, entry: CachedServer) -> None:
+        """Note that a newer list than that of `entry` was waited for in vain."""
+        self.save(key, msgspec.structs.replace(entry, asked_at=self._now()))
+
     def fresh(self, **what: Any) -> CachedServer:
         """An entry of this moment."""
         return CachedServer(saved_at=self._now(), **what)
@@ -99,6 +114,7 @@ def _written(entry: CachedServer) -> dict[str, Any]:
     return {
         "version": VERSION,
         "saved_at": entry.saved_at,
+        "asked_at": entry.asked_at,
         "info": entry.info,
         "verdict": entry.verdict,
         "tools": [tool.raw for tool in entry.tools],
@@ -121,12 +137,14 @@ def _read(value: object) -> CachedServer | None:
             "verdict": dict() | None as verdict,
             "tools": list() as listed,
             "has_resources": bool() as has_resources,
+            **more,
         }:
             tools = tuple(tool for entry in listed if (tool := _tool(entry)) is not None)
             if len(tools) != len(listed):
                 return None
             return CachedServer(
                 saved_at=saved_at,
+                asked_at=_moment(more.get("asked_at")),
                 info=_info(info),
                 verdict=None if verdict is None else _verdict(verdict),
                 tools=tools,
@@ -134,6 +152,10 @@ def _read(value: object) -> CachedServer | None:
             )
         case _:
             return None
+
+
+def _moment(value: object) -> float:
+    return value if isinstance(value, int | float) else 0.0
 
 
 def _tool(entry: object) -> McpTool | None:

@@ -52,6 +52,7 @@ class RunServer:
         self.client: McpClient | None = None
         self.state: ServerState = "pending"
         self.is_cached: bool = False
+        self.is_dated: bool = False
         self.was_silent: bool = False
         self._parts = parts
         self._changed = changed
@@ -104,7 +105,12 @@ class RunServer:
     @property
     def may_wait(self) -> bool:
         """Whether nobody misses it for a moment: what it offers is remembered, or that it says nothing."""
-        return (self.is_cached or self.was_silent) and not self.config.required
+        return (self.is_known or self.was_silent) and not self.config.required
+
+    @property
+    def is_known(self) -> bool:
+        """Whether what it offers is remembered, and not for too long."""
+        return self.is_cached and not self.is_dated
 
     def begin(self) -> None:
         """Let `run` connect; whoever waits for the server, or uses it, does that too."""
@@ -125,8 +131,14 @@ class RunServer:
         except PinsUnusable:
             return  # told with the live list
         self.has_resources = entry.has_resources
+        self.is_dated = self._parts.cache.is_dated(entry)
         self._known = (entry, judged)
         self._offer(judged)
+
+    def asked_in_vain(self) -> None:
+        """What is remembered for long has to do for a while longer: a run has waited for a newer list."""
+        if self.is_dated and self._known is not None:
+            self._parts.cache.asked(self._parts.key, self._known[0])
 
     async def run(self) -> None:
         """Once it may begin: connect, list, follow what changes, until told to close; anew where wanted."""
@@ -288,8 +300,8 @@ class RunServer:
         if self._known is None:
             return None
         before, judged = self._known
-        is_same = msgspec.structs.replace(before, saved_at=entry.saved_at) == entry
-        return judged if is_same and entry.saved_at - before.saved_at < RENEW_S else None
+        same = msgspec.structs.replace(before, saved_at=entry.saved_at, asked_at=0.0) == entry
+        return judged if same and entry.saved_at - before.saved_at < RENEW_S else None
 
     async def _judged_now(self, entry: CachedServer, instructions: str) -> JudgedTools:
         """Keep a list that is another one, and judge it by what was let in."""
@@ -345,11 +357,8 @@ class RunServer:
             is_new = standing == "new"
             old = before.get(tool.name)
             name = names[tool.name]
-            if (
-                old is not None
-                and (old.spec.name, old.is_new) == (name, is_new)
-                and is_same_tool(old.tool, tool)
-            ):
+            called_so = old is not None and (old.spec.name, old.is_new) == (name, is_new)
+            if old is not None and called_so and is_same_tool(old.tool, tool):
                 offered.append(old)
                 continue
             spec = spec_of(name, self.name, tool, lazy=self.config.lazy)

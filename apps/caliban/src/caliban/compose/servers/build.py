@@ -97,9 +97,14 @@ class RunServers(Struct, frozen=True, kw_only=True):
         unknown = [
             one
             for one in fleet.servers
-            if not one.is_cached and not one.was_silent and not is_hosted(one.config)
+            if not one.is_known and not one.was_silent and not is_hosted(one.config)
         ]
-        missing: tuple[RunServer, ...] = await fleet.settle(unknown, self.wait_s)
+        missing: list[RunServer] = []
+        for one in await fleet.settle(unknown, self.wait_s):
+            if one.is_cached:
+                one.asked_in_vain()
+            else:
+                missing.append(one)
         late = [*missing, *(one for one in fleet.servers if one.was_silent and not one.is_settled)]
         self._tell_late(late)
         fleet.begin()
