@@ -109,6 +109,11 @@ def with_line_end(text: str, eol: LineEnd) -> str:
     return text if eol == "\n" else text.replace("\n", eol)
 
 
+def with_feeds(text: str) -> str:
+    """`text`, as long as it is, with LF where lone CRs are its line ends."""
+    return text if "\n" in text else text.replace("\r", "\n")
+
+
 def lines_of(text: str, eol: LineEnd) -> list[str]:
     """The lines of `text` without their ends; a final line end opens no further line."""
     if not text:
