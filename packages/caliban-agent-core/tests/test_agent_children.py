@@ -10,6 +10,7 @@ from loop_kit import Rules, Stub, of, play
 
 from caliban_agent_core import AgentOptions, Gate
 from caliban_agent_core.subagent.definition import GENERAL, AgentDefinition
+from caliban_agent_core.subagent.reach import matches
 from caliban_agent_core.subagent.spec import agent_spec
 from caliban_common.event import ChildEvent, RunEnd, ToolCallEnd
 from caliban_common.history import TargetModel, repair
@@ -277,3 +278,19 @@ async def test_a_long_result_of_an_agent_takes_no_place_of_its_callers(tmp_path)
     await play(family(provider, tools=[Stub("Read", output="x" * 900)], options=options))
     kept = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.txt"))
     assert kept == ["d1/ephemeral/c1.txt", "ephemeral/c1.txt"]
+
+
+@pytest.mark.parametrize(
+    ("patterns", "name", "is_meant"),
+    [
+        (("mcp__docs",), "mcp__docs__read", True),
+        (("mcp__doc",), "mcp__docs__read", False),
+        (("mcp__docs__",), "mcp__docs__read", False),
+        (("Read",), "Read__x", False),
+        (("Task",), "Agent", True),
+        (("AgentTool",), "Agent", True),
+        (("Task",), "TaskList", False),
+    ],
+)
+def test_names_of_tools_mean_for_agents_what_they_mean_in_rules(patterns, name, is_meant):
+    assert matches(name, patterns) is is_meant
