@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from caliban_agent_core.background import Background
 from caliban_agent_core.hooks import HookCaller
 from caliban_agent_core.options import AgentOptions
-from caliban_agent_core.overflow import cap_output
+from caliban_agent_core.overflow import cap_output, marked
 from caliban_agent_core.progress import CallProgress
 from caliban_agent_core.state import RunState
 from caliban_agent_core.walled import walled
@@ -38,9 +38,10 @@ TaskStatus = Literal["completed", "failed", "stopped"]
 
 
 class BackgroundTask(Struct, frozen=True, kw_only=True):
-    """Work of the call `call`; `title` is for people."""
+    """Work of the call `call`, whose id another one had before where it `is_again`; `title` is for people."""
 
     call: ToolUseBlock
+    is_again: bool
     title: str
     work: BackgroundWork
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
@@ -81,7 +82,8 @@ class RunTasks:
 
     def start(self, call: ToolUseBlock, title: str, work: BackgroundWork) -> None:
         """Begin `work`, which `call` has left to the background."""
-        task = BackgroundTask(call=call, title=one_line(title, max_chars=200), work=work)
+        is_again = any(call.id == old.tool_use_id for one in self._state.messages for old in one.tool_results)
+        task = BackgroundTask(call=call, is_again=is_again, title=one_line(title, max_chars=200), work=work)
         number = max(self._running, default=0) + 1
         background = Background(partial(self._work, number, task))
         self._running[number] = (task, background)
@@ -133,12 +135,13 @@ class RunTasks:
         options = self._options
         if options.masker is not None:
             output = masked_output(output, options.masker)
+        id = f"{task.call.id}-background"
         capped = cap_output(
             output,
             cap_chars=options.tool_result_cap_chars,
             directory=options.overflow_dir,
             session_id=options.session_id,
-            tool_use_id=f"{task.call.id}-background",
+            tool_use_id=partial(marked, id) if task.is_again else id,
             stores=options.keeps_overflow,
         )
         words = "".join(block.text for block in capped.content if isinstance(block, TextBlock))
