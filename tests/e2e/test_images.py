@@ -75,6 +75,15 @@ def test_a_flag_and_a_name_in_the_prompt_send_the_bytes_that_fit_as_they_are(cli
     assert images_in(cli.bodies())[0]["data"] == encoded(SMALL)
 
 
+@pytest.mark.parametrize(
+    ("name", "words"), [("sub", "sub is a directory"), ("gone.png", "no such file or directory")]
+)
+def test_a_flag_that_names_no_file_is_refused_in_words_for_a_person(cli, name, words):
+    (cli.work / "sub").mkdir()
+    done = cli.run("-p", "look", "--image", name)
+    assert (done.code, done.err) == (64, f"caliban: --image {name}: cannot read {cli.work / name}: {words}\n")
+
+
 def test_a_frame_on_standard_input_brings_an_image_and_a_pdf(cli):
     cli.script(OK)
     document = media_kit.pdf("hello")

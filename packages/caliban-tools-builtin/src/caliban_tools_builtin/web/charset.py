@@ -13,8 +13,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from caliban_common.decoding import MARKS
-from caliban_tools_builtin.fs.text import windows_1252
+from caliban_common.decoding import MARKS, windows_1252
 
 _LATIN: Final = "windows-1252"
 _MEANT: Final[Mapping[str, str]] = {
