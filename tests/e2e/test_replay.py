@@ -346,10 +346,12 @@ def test_until_ends_after_some_turns_and_says_how_to_go_on(cli):
     again = replayed(cli, "--until", "1")
     result = again.frames[-1]
     assert (again.code, result["subtype"], result["turns"]) == (75, "max_turns", 1)
+    assert (result["total_input_tokens"], result["total_output_tokens"]) == (10, 5)
     assert [frame["id"] for frame in again.of("tool_use")] == ["t1"]
     text = replayed(cli, "--until", "2", "--output-format", "text")
     assert (text.code, text.out) == (75, "")
     assert "the replay stopped after 2 of 3 turns" in text.err
+    assert "caliban: 2 turns, 20 tokens in, 10 out, price unknown" in text.err
     assert "caliban replay run.jsonl --until 3" in text.err
     whole = replayed(cli, "--until", "3")
     assert (whole.code, whole.frames[-1]["result"]) == (0, "done")
@@ -480,6 +482,8 @@ def test_a_line_that_does_not_fit_is_named(cli):
         again = replayed(cli)
         assert (again.code, again.out) == (64, ""), bad
         assert f"line {whole + 1} is none of a recording" in again.err
+    recording(cli).write_text(good * 2)
+    assert f"line {whole + 1} is none of a recording: another recording begins there" in replayed(cli).err
 
 
 def test_files_that_are_not_there_or_no_files_are_refused(cli):
