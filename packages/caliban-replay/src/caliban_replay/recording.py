@@ -263,7 +263,8 @@ def load_recording(path: Path, *, home: str) -> Recording:
 def _line(data: Any) -> AnyLine:
     if isinstance(data, dict) and data.get("type") == "recording":
         raise DataError("another recording begins there")
-    return typed(data, AnyLine, what="the line")
+    line: AnyLine = typed(data, AnyLine, what="the line")
+    return line
 
 
 def _head(line: bytes, path: Path, home: str) -> Head:
