@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from caliban_agent_core import Agent, ApprovalRequest, Decision, ToolDefinitionError, tool, user
 from caliban_provider.testing.scripted import ScriptedProvider, reply
@@ -58,6 +60,37 @@ async def test_what_is_no_sequence_of_tools_is_refused_with_the_way_to_give_one(
     with pytest.raises(ToolDefinitionError, match="is no sequence of tools") as refused:
         make_agent(tools=tools)
     assert "tools=[one]" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({"description": None}, "its description is no text"),
+        ({"input_schema": None}, "its input_schema is no JSON Schema"),
+        (
+            {"input_schema": {"properties": {"at": {"default": object()}}}},
+            "properties.at.default holds a object",
+        ),
+        ({"input_schema": {"enum": [1, b"x"]}}, "its input_schema.enum.1 holds a bytes"),
+    ],
+)
+async def test_a_tool_that_no_request_can_hold_is_refused_where_the_agent_is_made(
+    facts: dict[str, Any], said: str
+) -> None:
+    tool = copy(look)
+    tool.spec = replace(look.spec, **facts)
+    with pytest.raises(ToolDefinitionError, match="the tool 'look' cannot be told to a model: ") as refused:
+        make_agent(tools=[tool])
+    assert said in refused.value.message
+
+
+async def test_a_schema_that_holds_itself_is_refused() -> None:
+    schema: dict[str, Any] = {"type": "object"}
+    schema["properties"] = {"x": schema}
+    tool = copy(look)
+    tool.spec = replace(look.spec, input_schema=schema)
+    with pytest.raises(ToolDefinitionError, match="is nested too deeply"):
+        make_agent(tools=[tool])
 
 
 @pytest.mark.parametrize(
