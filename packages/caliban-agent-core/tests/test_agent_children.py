@@ -294,3 +294,24 @@ async def test_a_long_result_of_an_agent_takes_no_place_of_its_callers(tmp_path)
 )
 def test_names_of_tools_mean_for_agents_what_they_mean_in_rules(patterns, name, is_meant):
     assert matches(name, patterns) is is_meant
+
+
+@pytest.mark.parametrize(
+    ("asked_for", "had", "note"),
+    [
+        ("sonnet", "m", "\n\n[no model is called 'sonnet' here: it had yours]"),
+        ("inherit", "m", ""),
+        (" ", "m", ""),
+        ("other", "other", ""),
+    ],
+)
+async def test_a_call_may_name_the_model_as_other_harnesses_do(asked_for, had, note):
+    provider = by_agent(
+        {
+            "": [reply("So.", delegate("find x", model=asked_for)), reply("Thanks.")],
+            NAME: [reply("x is 1.")],
+        }
+    )
+    _, end = await play(family(provider), "go")
+    assert results(end.messages) == [f"x is 1.{note}"]
+    assert [request.model for request in asked(provider, NAME)] == [had]
