@@ -293,6 +293,17 @@ def test_read_shows_a_pdf_to_a_model_that_takes_pdfs(cli):
     assert page.extract_text().strip() == "second"
 
 
+def test_what_a_library_says_of_a_broken_pdf_does_not_stand_between_our_lines(cli):
+    (cli.work / "a.pdf").write_bytes(
+        b"%PDF-1.4\nxref\n0 1\n0000000000 65535 f \ntrailer\n<< /Size 1 /Root 1 0 R /Prev 9 >>\n"
+        b"startxref\n9\n%%EOF"
+    )
+    cli.script(wire.exchange(wire.tool_use("Read", {"path": "a.pdf"})), OK)
+    done = cli.run("-p", "go")
+    said = [line.partition(" ")[0] for line in done.err.splitlines() if line]
+    assert (done.code, said) == (0, ["[Read", "caliban:", "caliban:"])
+
+
 def test_a_model_that_takes_no_pdf_is_given_its_text(cli, blind):
     server, model = blind
     (cli.work / "paper.pdf").write_bytes(media_kit.pdf("first words", "second"))

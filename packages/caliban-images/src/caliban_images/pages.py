@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 MAX_TEXT_CHARS = 400_000
 """So much is read out of one document; a result has caps of its own."""
+MAX_CONTENT_BYTES = 6_000_000
+"""Of drawing commands that are gone through for it: a page of ten lines may have any number of them."""
 CORRUPT = "the PDF is corrupt"
 
 
@@ -38,8 +40,12 @@ class OpenedPdf:
     def text(self, first: int, last: int) -> str:
         """What is written on pages `first` to `last`, each under its number. Raises `MediaRefused`."""
         parts: list[str] = []
-        left = MAX_TEXT_CHARS
+        left, commands_left = MAX_TEXT_CHARS, MAX_CONTENT_BYTES
         for number in range(first, last + 1):
+            commands_left -= self._content_bytes(number)
+            if commands_left < 0:
+                parts.append(f"[cut off here: page {number} takes too long to be read]")
+                break
             text = self._page_text(number).strip()
             parts.append(f"--- page {number} ---\n{text or '(no text on this page)'}")
             left -= len(text)
@@ -61,6 +67,13 @@ class OpenedPdf:
         except Exception as error:
             raise MediaRefused(f"{CORRUPT}: its pages cannot be taken out") from error
         return out.getvalue()
+
+    def _content_bytes(self, number: int) -> int:
+        try:
+            content = self._reader.pages[number - 1].get_contents()
+            return 0 if content is None else len(content.get_data())
+        except Exception as error:
+            raise MediaRefused(f"{CORRUPT}: page {number} cannot be read") from error
 
     def _page_text(self, number: int) -> str:
         try:
