@@ -411,6 +411,18 @@ def test_secrets_and_the_home_stand_nowhere_in_a_recording(cli):
     assert str(cli.home) in again.out
 
 
+def test_a_secret_that_is_encoded_over_many_lines_stands_nowhere_in_a_recording(cli):
+    key = "".join(f"{number:x}k" for number in range(300))
+    digits = key.encode().hex()
+    lines = [digits[at : at + 60] for at in range(0, len(digits), 60)]
+    (cli.work / "key.hex").write_text("\n".join(lines))
+    cli.script(use("Bash", {"command": "cat key.hex"}), said("done"))
+    done = record(cli, "-p", "go", "--allow", "Bash", env={"ANTHROPIC_API_KEY": key})
+    text = recording(cli).read_text()
+    assert (done.code, [line for line in lines if line in text]) == (0, [])
+    assert replayed(cli, "--strict").code == 0
+
+
 def test_settings_among_the_flags_are_not_kept(cli):
     cli.script(said("hi"))
     record(cli, "-p", "go", "--settings", '{"max_tokens": 77, "env": {"X": "plainpassword"}}')
