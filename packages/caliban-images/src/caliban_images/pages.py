@@ -42,11 +42,11 @@ class OpenedPdf:
         parts: list[str] = []
         left, commands_left = MAX_TEXT_CHARS, MAX_CONTENT_BYTES
         for number in range(first, last + 1):
-            commands_left -= self._content_bytes(number)
-            if commands_left < 0:
+            text, size_bytes = self._page_text(number, commands_left)
+            if text is None:
                 parts.append(f"[cut off here: page {number} takes too long to be read]")
                 break
-            text = self._page_text(number).strip()
+            commands_left -= size_bytes
             parts.append(f"--- page {number} ---\n{text or '(no text on this page)'}")
             left -= len(text)
             if left < 0:
@@ -68,16 +68,13 @@ class OpenedPdf:
             raise MediaRefused(f"{CORRUPT}: its pages cannot be taken out") from error
         return out.getvalue()
 
-    def _content_bytes(self, number: int) -> int:
+    def _page_text(self, number: int, most_bytes: int) -> tuple[str | None, int]:
+        """What is written on a page, and how many bytes of commands it has; nothing of one with more."""
         try:
-            content = self._reader.pages[number - 1].get_contents()
-            return 0 if content is None else len(content.get_data())
-        except Exception as error:
-            raise MediaRefused(f"{CORRUPT}: page {number} cannot be read") from error
-
-    def _page_text(self, number: int) -> str:
-        try:
-            return clean(self._reader.pages[number - 1].extract_text())
+            page = self._reader.pages[number - 1]
+            content = page.get_contents()
+            size_bytes = 0 if content is None else len(content.get_data())
+            return clean(page.extract_text()).strip() if size_bytes <= most_bytes else None, size_bytes
         except Exception as error:
             raise MediaRefused(f"{CORRUPT}: page {number} cannot be read") from error
 
