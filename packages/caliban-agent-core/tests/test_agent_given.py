@@ -8,9 +8,11 @@ from typing import Any
 
 import anyio
 import pytest
+from hang_guard import HANG_S
 from msgspec.structs import replace
 
-from caliban_agent_core import Agent, ApprovalRequest, Decision, ToolDefinitionError, tool, user
+from caliban_agent_core import Agent, AgentOptions, ApprovalRequest, Decision, ToolDefinitionError, tool, user
+from caliban_common.message import assistant
 from caliban_provider.testing.scripted import ScriptedProvider, reply
 
 pytestmark = pytest.mark.anyio
@@ -126,3 +128,14 @@ async def test_a_type_that_no_answer_can_have_is_refused_before_a_request(kind: 
     with pytest.raises(TypeError, match="output_type takes what pydantic can validate and describe, not "):
         agent.run("x", output_type=kind)
     assert (await agent.run_to_end("x")).text == "Yes."
+
+
+async def test_a_summary_that_is_asked_for_needs_no_reader_of_its_events() -> None:
+    history = [say(f"{number} {'word ' * 300}") for number in range(12) for say in (user, assistant)]
+    agent = Agent(ScriptedProvider([reply("All of it.")]), "m", options=AgentOptions(event_buffer=1))
+    with anyio.fail_after(HANG_S):
+        compacted = await agent.compact(history)
+    assert (compacted.is_done, [event.type for event in compacted.events]) == (
+        True,
+        ["warned", "history_replaced"],
+    )
