@@ -183,6 +183,24 @@ async def test_one_agent_is_stopped_and_everybody_else_goes_on():
     assert never.running == 0
 
 
+async def test_calls_that_share_an_id_are_stopped_together_whichever_ends_first():
+    never = Stub("Never", until=anyio.Event())
+    provider = by_agent(
+        {
+            "": [reply(delegate("hang", id="d"), delegate("quick", id="d")), reply("Done.")],
+            NAME: lambda request: (
+                reply(tool_call("Never")) if request.messages[-1].text == "hang" else reply("yes")
+            ),
+        }
+    )
+    with anyio.fail_after(HANG_S):
+        async with family(provider, tools=[never]).run("go") as run:
+            async for event in run.events:
+                if isinstance(event, ToolCallEnd) and event.outcome == "ran":
+                    assert run.stop_call("d")
+    assert results(run.outcome.messages) == ["[stopped: the user ended this call]", "yes"]
+
+
 async def test_a_cancelled_run_takes_its_agents_with_it_and_stays_valid():
     never = Stub("Never", until=anyio.Event())
     provider = by_agent({"": [reply(delegate())], NAME: [reply(tool_call("Never"))]})

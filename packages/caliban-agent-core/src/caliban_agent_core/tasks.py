@@ -54,7 +54,7 @@ class RunTasks:
         self._state = state
         self._hooks = hooks
         self._options = options
-        self._scopes: dict[str, anyio.CancelScope] = {}
+        self._scopes: list[tuple[str, anyio.CancelScope]] = []  # two calls may carry one id
         self._running: dict[int, tuple[BackgroundTask, Background]] = {}
         self._results: deque[Message] = deque()
         self._news = anyio.Event()
@@ -64,18 +64,17 @@ class RunTasks:
     def stoppable(self, tool_use_id: str) -> Iterator[anyio.CancelScope]:
         """A scope around a call, by which `stop` can end it."""
         with anyio.CancelScope() as scope:
-            self._scopes[tool_use_id] = scope
+            entry = (tool_use_id, scope)
+            self._scopes.append(entry)
             try:
                 yield scope
             finally:
-                if self._scopes.get(tool_use_id) is scope:
-                    del self._scopes[tool_use_id]
+                self._scopes.remove(entry)
 
     def stop(self, tool_use_id: str) -> bool:
         """End what the call has under way, and nothing else; false where that is nothing."""
         scopes = [task.scope for task, _ in self._running.values() if task.call.id == tool_use_id]
-        if (scope := self._scopes.get(tool_use_id)) is not None:
-            scopes.append(scope)
+        scopes += (scope for id, scope in self._scopes if id == tool_use_id)
         for scope in scopes:
             scope.cancel()
         return bool(scopes)
