@@ -75,6 +75,15 @@ def test_a_flag_and_a_name_in_the_prompt_send_the_bytes_that_fit_as_they_are(cli
     assert images_in(cli.bodies())[0]["data"] == encoded(SMALL)
 
 
+@pytest.mark.parametrize(
+    ("name", "words"), [("sub", "sub is a directory"), ("gone.png", "no such file or directory")]
+)
+def test_a_flag_that_names_no_file_is_refused_in_words_for_a_person(cli, name, words):
+    (cli.work / "sub").mkdir()
+    done = cli.run("-p", "look", "--image", name)
+    assert (done.code, done.err) == (64, f"caliban: --image {name}: cannot read {cli.work / name}: {words}\n")
+
+
 def test_a_frame_on_standard_input_brings_an_image_and_a_pdf(cli):
     cli.script(OK)
     document = media_kit.pdf("hello")
@@ -282,6 +291,17 @@ def test_read_shows_a_pdf_to_a_model_that_takes_pdfs(cli):
     assert title["text"] == "→ Read paper.pdf, application/pdf, page 2 of 3"
     (page,) = PdfReader(BytesIO(base64.b64decode(document["source"]["data"]))).pages
     assert page.extract_text().strip() == "second"
+
+
+def test_what_a_library_says_of_a_broken_pdf_does_not_stand_between_our_lines(cli):
+    (cli.work / "a.pdf").write_bytes(
+        b"%PDF-1.4\nxref\n0 1\n0000000000 65535 f \ntrailer\n<< /Size 1 /Root 1 0 R /Prev 9 >>\n"
+        b"startxref\n9\n%%EOF"
+    )
+    cli.script(wire.exchange(wire.tool_use("Read", {"path": "a.pdf"})), OK)
+    done = cli.run("-p", "go")
+    said = [line.partition(" ")[0] for line in done.err.splitlines() if line]
+    assert (done.code, said) == (0, ["[Read", "caliban:", "caliban:"])
 
 
 def test_a_model_that_takes_no_pdf_is_given_its_text(cli, blind):

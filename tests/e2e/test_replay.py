@@ -346,10 +346,12 @@ def test_until_ends_after_some_turns_and_says_how_to_go_on(cli):
     again = replayed(cli, "--until", "1")
     result = again.frames[-1]
     assert (again.code, result["subtype"], result["turns"]) == (75, "max_turns", 1)
+    assert (result["total_input_tokens"], result["total_output_tokens"]) == (10, 5)
     assert [frame["id"] for frame in again.of("tool_use")] == ["t1"]
     text = replayed(cli, "--until", "2", "--output-format", "text")
     assert (text.code, text.out) == (75, "")
     assert "the replay stopped after 2 of 3 turns" in text.err
+    assert "caliban: 2 turns, 20 tokens in, 10 out, price unknown" in text.err
     assert "caliban replay run.jsonl --until 3" in text.err
     whole = replayed(cli, "--until", "3")
     assert (whole.code, whole.frames[-1]["result"]) == (0, "done")
@@ -407,6 +409,18 @@ def test_secrets_and_the_home_stand_nowhere_in_a_recording(cli):
     again = replayed(cli)
     assert (again.code, again.out) == (0, done.out)
     assert str(cli.home) in again.out
+
+
+def test_a_secret_that_is_encoded_over_many_lines_stands_nowhere_in_a_recording(cli):
+    key = "".join(f"{number:x}k" for number in range(300))
+    digits = key.encode().hex()
+    lines = [digits[at : at + 60] for at in range(0, len(digits), 60)]
+    (cli.work / "key.hex").write_text("\n".join(lines))
+    cli.script(use("Bash", {"command": "cat key.hex"}), said("done"))
+    done = record(cli, "-p", "go", "--allow", "Bash", env={"ANTHROPIC_API_KEY": key})
+    text = recording(cli).read_text()
+    assert (done.code, [line for line in lines if line in text]) == (0, [])
+    assert replayed(cli, "--strict").code == 0
 
 
 def test_settings_among_the_flags_are_not_kept(cli):
@@ -480,6 +494,8 @@ def test_a_line_that_does_not_fit_is_named(cli):
         again = replayed(cli)
         assert (again.code, again.out) == (64, ""), bad
         assert f"line {whole + 1} is none of a recording" in again.err
+    recording(cli).write_text(good * 2)
+    assert f"line {whole + 1} is none of a recording: another recording begins there" in replayed(cli).err
 
 
 def test_files_that_are_not_there_or_no_files_are_refused(cli):

@@ -286,6 +286,33 @@ def test_several_edits_of_a_file_are_one_call_and_all_or_nothing(cli):
     assert "[MultiEdit a.py]" in done.err
 
 
+def test_results_of_calls_that_share_an_id_each_keep_their_file(cli):
+    for name in "abc":
+        (cli.work / name).write_text(f"{name * 300}\n" * 500)
+    again = wire.exchange(*(wire.tool_use("Read", {"path": name}, id="call_0") for name in "bc"))
+    cli.script(wire.exchange(wire.tool_use("Read", {"path": "a"}, id="call_0")), again, wire.exchange(DONE))
+    assert cli.run("-p", "go").code == 0
+    notes = [note for turn in (1, 2) for note in results(cli, turn)]
+    files = [Path(note.partition("the whole text is in ")[2].partition("]")[0]) for note in notes]
+    assert [file.name for file in files][:1] == ["call_0.txt"]
+    assert [file.read_text()[:9] for file in files] == ["→ Read a,", "→ Read b,", "→ Read c,"]
+
+
+def test_a_list_that_comes_as_a_text_is_taken_as_the_list_it_is(cli):
+    (cli.work / "a").write_text("one\ntwo\n")
+    edits = [{"old_string": "one", "new_string": "1"}, {"old_string": "two", "new_string": "2"}]
+    use = wire.tool_use("MultiEdit", {"file_path": "a", "edits": json.dumps(edits)})
+    done = call(cli, use, flags=("--permission-mode", "acceptEdits"))
+    assert (done.code, (cli.work / "a").read_text()) == (0, "1\n2\n")
+
+
+def test_a_path_that_comes_by_two_names_with_two_values_is_refused(cli):
+    for name in "ab":
+        (cli.work / name).write_text(name)
+    call(cli, wire.tool_use("Read", {"file_path": "a", "filename": "b"}))
+    assert "unknown argument 'filename'" in results(cli)[0]
+
+
 def test_a_rule_for_edit_means_every_tool_that_edits(cli):
     (cli.work / "a.py").write_text("x")
     use = wire.tool_use("MultiEdit", {"path": "a.py", "edits": [{"old_string": "x", "new_string": "y"}]})

@@ -10,6 +10,7 @@ from loop_kit import Rules, Stub, of, play
 
 from caliban_agent_core import AgentOptions, Gate
 from caliban_agent_core.subagent.definition import GENERAL, AgentDefinition
+from caliban_agent_core.subagent.reach import matches
 from caliban_agent_core.subagent.spec import agent_spec
 from caliban_common.event import ChildEvent, RunEnd, ToolCallEnd
 from caliban_common.history import TargetModel, repair
@@ -182,6 +183,24 @@ async def test_one_agent_is_stopped_and_everybody_else_goes_on():
     assert never.running == 0
 
 
+async def test_calls_that_share_an_id_are_stopped_together_whichever_ends_first():
+    never = Stub("Never", until=anyio.Event())
+    provider = by_agent(
+        {
+            "": [reply(delegate("hang", id="d"), delegate("quick", id="d")), reply("Done.")],
+            NAME: lambda request: (
+                reply(tool_call("Never")) if request.messages[-1].text == "hang" else reply("yes")
+            ),
+        }
+    )
+    with anyio.fail_after(HANG_S):
+        async with family(provider, tools=[never]).run("go") as run:
+            async for event in run.events:
+                if isinstance(event, ToolCallEnd) and event.outcome == "ran":
+                    assert run.stop_call("d")
+    assert results(run.outcome.messages) == ["[stopped: the user ended this call]", "yes"]
+
+
 async def test_a_cancelled_run_takes_its_agents_with_it_and_stays_valid():
     never = Stub("Never", until=anyio.Event())
     provider = by_agent({"": [reply(delegate())], NAME: [reply(tool_call("Never"))]})
@@ -277,3 +296,40 @@ async def test_a_long_result_of_an_agent_takes_no_place_of_its_callers(tmp_path)
     await play(family(provider, tools=[Stub("Read", output="x" * 900)], options=options))
     kept = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.txt"))
     assert kept == ["d1/ephemeral/c1.txt", "ephemeral/c1.txt"]
+
+
+@pytest.mark.parametrize(
+    ("patterns", "name", "is_meant"),
+    [
+        (("mcp__docs",), "mcp__docs__read", True),
+        (("mcp__doc",), "mcp__docs__read", False),
+        (("mcp__docs__",), "mcp__docs__read", False),
+        (("Read",), "Read__x", False),
+        (("Task",), "Agent", True),
+        (("AgentTool",), "Agent", True),
+        (("Task",), "TaskList", False),
+    ],
+)
+def test_names_of_tools_mean_for_agents_what_they_mean_in_rules(patterns, name, is_meant):
+    assert matches(name, patterns) is is_meant
+
+
+@pytest.mark.parametrize(
+    ("asked_for", "had", "note"),
+    [
+        ("sonnet", "m", "\n\n[no model is called 'sonnet' here: it had yours]"),
+        ("inherit", "m", ""),
+        (" ", "m", ""),
+        ("other", "other", ""),
+    ],
+)
+async def test_a_call_may_name_the_model_as_other_harnesses_do(asked_for, had, note):
+    provider = by_agent(
+        {
+            "": [reply("So.", delegate("find x", model=asked_for)), reply("Thanks.")],
+            NAME: [reply("x is 1.")],
+        }
+    )
+    _, end = await play(family(provider), "go")
+    assert results(end.messages) == [f"x is 1.{note}"]
+    assert [request.model for request in asked(provider, NAME)] == [had]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import anyio
 import pytest
+from hang_guard import HANG_S
+from msgspec.structs import replace
 
-from caliban_agent_core import Agent, ApprovalRequest, Decision, ToolDefinitionError, tool, user
+from caliban_agent_core import Agent, AgentOptions, ApprovalRequest, Decision, ToolDefinitionError, tool, user
+from caliban_common.message import assistant
 from caliban_provider.testing.scripted import ScriptedProvider, reply
 
 pytestmark = pytest.mark.anyio
@@ -61,6 +65,37 @@ async def test_what_is_no_sequence_of_tools_is_refused_with_the_way_to_give_one(
 
 
 @pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({"description": None}, "its description is no text"),
+        ({"input_schema": None}, "its input_schema is no JSON Schema"),
+        (
+            {"input_schema": {"properties": {"at": {"default": object()}}}},
+            "properties.at.default holds a object",
+        ),
+        ({"input_schema": {"enum": [1, b"x"]}}, "its input_schema.enum.1 holds a bytes"),
+    ],
+)
+async def test_a_tool_that_no_request_can_hold_is_refused_where_the_agent_is_made(
+    facts: dict[str, Any], said: str
+) -> None:
+    tool = copy(look)
+    tool.spec = replace(look.spec, **facts)
+    with pytest.raises(ToolDefinitionError, match="the tool 'look' cannot be told to a model: ") as refused:
+        make_agent(tools=[tool])
+    assert said in refused.value.message
+
+
+async def test_a_schema_that_holds_itself_is_refused() -> None:
+    schema: dict[str, Any] = {"type": "object"}
+    schema["properties"] = {"x": schema}
+    tool = copy(look)
+    tool.spec = replace(look.spec, input_schema=schema)
+    with pytest.raises(ToolDefinitionError, match="is nested too deeply"):
+        make_agent(tools=[tool])
+
+
+@pytest.mark.parametrize(
     ("history", "said"),
     [
         (None, "not NoneType"),
@@ -93,3 +128,14 @@ async def test_a_type_that_no_answer_can_have_is_refused_before_a_request(kind: 
     with pytest.raises(TypeError, match="output_type takes what pydantic can validate and describe, not "):
         agent.run("x", output_type=kind)
     assert (await agent.run_to_end("x")).text == "Yes."
+
+
+async def test_a_summary_that_is_asked_for_needs_no_reader_of_its_events() -> None:
+    history = [say(f"{number} {'word ' * 300}") for number in range(12) for say in (user, assistant)]
+    agent = Agent(ScriptedProvider([reply("All of it.")]), "m", options=AgentOptions(event_buffer=1))
+    with anyio.fail_after(HANG_S):
+        compacted = await agent.compact(history)
+    assert (compacted.is_done, [event.type for event in compacted.events]) == (
+        True,
+        ["warned", "history_replaced"],
+    )

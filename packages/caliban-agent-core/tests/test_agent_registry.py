@@ -11,6 +11,7 @@ from caliban_agent_core.registry import installed_tools
 from caliban_common.tool import Tool
 
 TOOL = """
+from msgspec.structs import replace
 from caliban_common.tool import ToolOutput, ToolSpec
 
 class Words:
@@ -78,6 +79,12 @@ def test_packages_without_tools_are_not_imported(site: Path) -> None:
     [
         ("mine:TOOL", "raise RuntimeError('half installed')", "RuntimeError: half installed"),
         ("mine:TOOL", "raise SystemExit(3)", "SystemExit: 3"),
+        ("mine:TOOL", "class Panic(BaseException): pass\nraise Panic('at its end')", "Panic: at its end"),
+        (
+            "mine:TOOL",
+            f"{TOOL}TOOL = Words('T'); TOOL.spec = replace(TOOL.spec, input_schema={{'default': {{1}}}})",
+            "it cannot be told to a model: its input_schema.default holds a set, which JSON does not have",
+        ),
         ("mine:TOOL", "", "AttributeError: module 'mine' has no attribute 'TOOL'"),
         ("nothing.here:TOOL", "", "ModuleNotFoundError: No module named 'nothing'"),
         ("mine", "", "AttributeError"),

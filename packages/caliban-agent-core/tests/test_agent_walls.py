@@ -12,6 +12,7 @@ import pytest
 from caliban_agent_core import Agent, Gate
 from caliban_common.event import ToolCallEnd
 from caliban_common.hook import HookEvent, Hooks, HookVerdict
+from caliban_common.message import ImageBlock
 from caliban_common.permission import Decision
 from caliban_common.tool import ToolContext, ToolOutput, ToolSpec
 from caliban_provider import BlockStart, CompletionRequest, MessageStart, StreamEvent, TextDelta
@@ -19,6 +20,10 @@ from caliban_provider.errors import RateLimited
 from caliban_provider.testing.scripted import ScriptedProvider, reply, tool_call
 
 pytestmark = pytest.mark.anyio
+
+
+class Panic(BaseException):
+    """What code written in Rust raises where it is at its end: no `Exception`."""
 
 
 class Faulty(ScriptedProvider):
@@ -70,6 +75,7 @@ def calling(tool: Odd, gate: Gate | None = None, hooks: Hooks | None = None) -> 
         (TypeError("no such argument"), "TypeError: no such argument"),
         (SystemExit(3), "SystemExit: 3"),
         (ExceptionGroup("g", [ValueError("inner")]), "ValueError: inner"),
+        (Panic("index out of bounds"), "Panic: index out of bounds"),
         (42, "42"),
     ],
 )
@@ -102,6 +108,16 @@ async def test_a_stream_without_an_end_is_no_reply():
         (StopAsyncIteration(), "StopAsyncIteration"),
         (None, "the tool returned NoneType, not a ToolOutput"),
         ("text", "the tool returned str, not a ToolOutput"),
+        (Panic("index out of bounds"), "Panic: index out of bounds"),
+        (BaseExceptionGroup("g", [Panic("inside")]), "BaseExceptionGroup: g"),
+        (ToolOutput(content="words"), "the tool's content is a str, not a tuple of blocks"),
+        (ToolOutput(content=("words",)), "the tool's content holds a str, not a block"),
+        (ToolOutput.of(5), "a block of the tool's content holds a int, not a string"),
+        (
+            ToolOutput(content=(ImageBlock.of(media_type="image/png", data=b"x"),)),
+            "a block of the tool's content holds a bytes, not a string",
+        ),
+        (ToolOutput.of("x", details=["y"]), "the tool's details are a list"),
     ],
 )
 async def test_whatever_a_tool_does_is_a_result(action, said):

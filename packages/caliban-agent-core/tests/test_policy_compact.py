@@ -199,6 +199,34 @@ def test_what_makes_two_calls_the_same_question_depends_on_the_tool_a18(
     assert after == history if note is None else after[1] == result("1", f"[superseded: {note}]")
 
 
+READS = ToolSpec(
+    name="Read",
+    description="",
+    input_schema={"properties": {"path": {"type": "string"}, "offset": {"type": "integer"}}},
+    repeat_key=("path", "offset"),
+    aliases={"file_path": "path"},
+    extras=("description",),
+)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "note"),
+    [
+        ({"file_path": "a"}, {"file_path": "b"}, None),
+        ({"file_path": "a"}, {"path": "a", "description": "again"}, "Read(a)"),
+        ({"path": "a", "offset": "1"}, {"path": "a", "offset": 1}, "Read(a)"),
+        ({"file": "a"}, {"file": "b"}, None),
+        ({}, {}, None),
+    ],
+)
+def test_a_question_is_read_as_the_tool_reads_it(
+    first: dict[str, object], second: dict[str, object], note: str | None
+) -> None:
+    history = (call("1", "Read", **first), result("1"), call("2", "Read", **second), result("2"))
+    after = supersede(history, [READS])
+    assert after == history if note is None else after[1] == result("1", f"[superseded: {note}]")
+
+
 def test_only_a_later_success_supersedes() -> None:
     history = (
         call("1", "Read", path="a"),

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
@@ -268,8 +269,23 @@ async def test_cancelling_ends_an_async_function() -> None:
             group.cancel_scope.cancel()
 
 
+async def test_a_plain_generator_does_its_work_off_the_loop_too() -> None:
+    @tool
+    def count() -> Iterator[bool]:
+        """Count."""
+        for _ in range(2):
+            yield threading.current_thread() is threading.main_thread()
+
+    assert (await count.invoke({}, CONTEXT)).text == "[false,false]"
+
+
 def no_docstring(a: int) -> int:
     return a
+
+
+async def pieces(a: int) -> AsyncIterator[int]:
+    """Give something piece by piece."""
+    yield a
 
 
 def no_annotation(a) -> None:  # type: ignore[no-untyped-def]
@@ -305,6 +321,7 @@ def unknown(a: Nowhere) -> None:  # type: ignore[name-defined]  # noqa: F821
         (variadic, r"\*a: int of variadic|\*a: 'int' of variadic"),
         (any_keywords, "cannot be given by name"),
         (not_json, "not_json has a parameter without a JSON form"),
+        (pieces, "pieces is an async generator, and a call has one result"),
         (unknown, "annotations of unknown cannot be read: name 'Nowhere' is not defined"),
         (lambda: None, "'<lambda>' is no name for a tool"),
     ],

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from caliban_agent_core.overflow import cap_output, file_name
-from caliban_common.message import ImageBlock, TextBlock
+from caliban_agent_core.overflow import cap_history, cap_output, file_name
+from caliban_common.message import ImageBlock, Message, TextBlock, ToolResultBlock, ToolUseBlock
 from caliban_common.tool import ToolOutput
 
 IMAGE = ImageBlock.of(media_type="image/png", data="AA")
@@ -152,3 +152,20 @@ def test_names_of_devices_are_no_file_names() -> None:
 
 def test_ids_that_look_alike_when_cleaned_have_files_of_their_own() -> None:
     assert len({file_name(id) for id in ["a.b", "a/b", "a b", "a_b"]}) == 4
+
+
+def test_a_result_of_an_earlier_process_leaves_the_files_of_others_with_its_id_alone(tmp_path: Path) -> None:
+    def turn(text: str, *ids: str) -> tuple[Message, Message]:
+        uses = tuple(ToolUseBlock(id=id, name="Read", input={}) for id in ids)
+        results = tuple(ToolResultBlock(tool_use_id=id, content=(TextBlock(text=text),)) for id in ids)
+        return Message(role="assistant", content=uses), Message(role="user", content=results)
+
+    history = (*turn("a" * 500, "call_0"), *turn("b" * 500, "call_0"), *turn("c" * 500, "call_1"))
+    capped = cap_history(history, cap_chars=50, directory=tmp_path, session_id="sess")
+    named = [
+        message.tool_results[0].content[0].text.partition(" is in ")[2].rstrip("]")  # type: ignore[union-attr]
+        for message in capped
+        if message.tool_results
+    ]
+    assert named[0] == str(tmp_path / "sess" / "call_0.txt")
+    assert [Path(name).read_text() for name in named] == ["a" * 500, "b" * 500, "c" * 500]

@@ -19,9 +19,16 @@ SPEC = ToolSpec(
             "all": {"type": "boolean"},
             "either": {"type": ["string", "integer"]},
             "timeout_seconds": {"type": "integer"},
+            "items": {"type": "array"},
+            "members": {"type": "object"},
         },
     },
-    aliases={"file_path": "path", "timeout": "timeout_seconds", "timeout_s": "timeout_seconds"},
+    aliases={
+        "file_path": "path",
+        "filename": "path",
+        "timeout": "timeout_seconds",
+        "timeout_s": "timeout_seconds",
+    },
     extras=("description",),
 )
 
@@ -37,6 +44,9 @@ SPEC = ToolSpec(
         ({"timeout": "120001"}, {"timeout_seconds": 121}),
         ({"timeout": 30}, {"timeout_seconds": 30}),
         ({"timeout_s": 5000}, {"timeout_seconds": 5000}),
+        ({"file_path": "a", "filename": "a"}, {"path": "a"}),
+        ({"items": ' [{"a": [1]}, "b"]\n'}, {"items": [{"a": [1]}, "b"]}),
+        ({"members": '{"a": "1"}'}, {"members": {"a": "1"}}),
     ],
 )
 def test_what_means_one_thing_is_taken_as_that(sent, taken):
@@ -56,6 +66,16 @@ def test_what_means_one_thing_is_taken_as_that(sent, taken):
         {"share": "nan"},
         {"either": "5"},
         {"unknown": "x"},
+        {"items": "a, b"},
+        {"items": '{"a": 1}'},
+        {"items": "[1, 2"},
+        {"items": "[1] and [2]"},
+        {"items": "[NaN]"},
+        {"items": "[" * 300 + "]" * 300},
+        {"items": "[" * 200_000},
+        {"members": "[1]"},
+        {"members": '{"a": 1, "a": 2}'},
+        {"path": '["a"]'},
         {"path": None, "offset": None},
     ],
 )
@@ -66,6 +86,7 @@ def test_what_may_mean_more_stays_the_same_object(sent):
 def test_two_names_with_two_values_are_left_for_the_tool_to_refuse():
     sent = {"path": "a", "file_path": "b"}
     assert canonical_arguments(SPEC, sent) == sent
+    assert canonical_arguments(SPEC, {"file_path": "a", "filename": "b"}) == {"path": "a", "filename": "b"}
 
 
 def test_a_tool_without_properties_gets_what_was_sent():

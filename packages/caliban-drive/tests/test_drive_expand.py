@@ -60,6 +60,28 @@ def test_the_prompt_stays_as_it_is_and_the_files_follow(workspace):
     )
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        "Größe".encode(),
+        b"\xef\xbb\xbfGr\xc3\xb6\xc3\x9fe",
+        "Größe".encode("latin-1"),
+        "Größe".encode("utf-16"),
+        b"\xfe\xff" + "Größe".encode("utf-16-be"),
+    ],
+)
+def test_a_file_is_attached_as_the_model_would_read_it(workspace, data):
+    (workspace / "x,y.txt").write_bytes(data)
+    message = expand("@x,y.txt", ExpandOptions(workspace=workspace))
+    assert message.content[1] == TextBlock(text='<file path="x,y.txt">\nGröße\n</file>')
+
+
+def test_bytes_that_spoil_a_text_in_utf8_spoil_themselves_only(workspace):
+    (workspace / "x,y.txt").write_bytes("Größe und Höhe: ".encode() + b"\xff.")
+    message = expand("@x,y.txt", ExpandOptions(workspace=workspace))
+    assert message.content[1] == TextBlock(text='<file path="x,y.txt">\nGröße und Höhe: \ufffd.\n</file>')
+
+
 def test_an_image_is_known_by_its_first_bytes(workspace):
     (workspace / "p.txt").write_bytes(sample_image("image/png"))
     (block,) = expand("@p.txt", ExpandOptions(workspace=workspace)).content[1:]

@@ -50,6 +50,17 @@ def test_a_part_of_it_is_a_pdf_of_its_own(window, texts, shown):
     assert read.shown == f"the text of {shown}"
 
 
+def test_pages_that_are_more_to_go_through_than_anybody_waits_for_are_left_out_by_name():
+    document = media_kit.pdf("first", "x" * 7_000_000, "third")
+    prepared = prepare_pdf(document, BLIND, title="a.pdf")
+    assert isinstance(prepared.block, TextBlock)
+    assert prepared.block.text == (
+        "--- page 1 ---\nfirst\n\n[cut off here: page 2 takes too long to be read]"
+    )
+    last = prepare_pdf(document, BLIND, title="a.pdf", window=PdfWindow(first=3))
+    assert isinstance(last.block, TextBlock) and last.block.text == "--- page 3 ---\nthird"
+
+
 def test_a_page_without_text_says_so():
     prepared = prepare_pdf(media_kit.pdf(""), BLIND, title="a.pdf")
     assert isinstance(prepared.block, TextBlock) and "(no text on this page)" in prepared.block.text

@@ -40,7 +40,7 @@ from caliban_provider.testing.loopback import (
     answer,
     sse,
 )
-from caliban_provider.unpack import PIECE_BYTES
+from caliban_provider.unpack import PIECE_BYTES, Unpacker
 
 pytestmark = pytest.mark.anyio
 
@@ -114,6 +114,59 @@ async def test_a_compressed_body_is_decompressed_though_nobody_asked_for_it(chun
     with LoopbackServer([exchange]) as server:
         async with client_of() as client:
             assert await whole(client, server.url) == (200, "hello 🌍".encode() * 100)
+
+
+def bare(data: bytes) -> bytes:
+    """`data` as some servers mean deflate: without a header."""
+    packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return packer.compress(data) + packer.flush()
+
+
+def unpacked(coding: str, packed: bytes, size: int) -> bytes:
+    """What comes of `packed`, given in pieces of `size` bytes."""
+    unpacker = Unpacker(coding)
+    chunks = (packed[at : at + size] for at in range(0, len(packed), size))
+    return b"".join([piece for chunk in chunks for piece in unpacker.feed(chunk)] + [*unpacker.end()])
+
+
+WORDS = bytes(range(256)) * 40 + bytes(100_000)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 1000, 10**9])
+@pytest.mark.parametrize(
+    ("coding", "packed", "data"),
+    [
+        ("gzip", gzip.compress(WORDS), WORDS),
+        ("X-Gzip", gzip.compress(b""), b""),
+        ("gzip", gzip.compress(b"one ") + gzip.compress(b"") + gzip.compress(b"two"), b"one two"),
+        ("gzip", gzip.compress(b"one") + b"\0\0\x1f\x8b", b"one"),
+        ("gzip", b"", b""),
+        ("deflate", zlib.compress(WORDS), WORDS),
+        ("deflate", bare(WORDS), WORDS),
+        ("deflate", gzip.compress(WORDS), WORDS),
+    ],
+)
+def test_all_of_a_compressed_body_is_unpacked_however_it_is_cut(
+    coding: str, packed: bytes, data: bytes, size: int
+) -> None:
+    assert unpacked(coding, packed, size) == data
+
+
+@pytest.mark.parametrize("size", [1, 10**9])
+@pytest.mark.parametrize("cut", [1, 2, 9, -9, -1])
+@pytest.mark.parametrize("coding", ["gzip", "deflate"])
+def test_a_compressed_body_that_is_cut_off_is_none(coding: str, cut: int, size: int) -> None:
+    packed = gzip.compress(WORDS) if coding == "gzip" else zlib.compress(WORDS)
+    with pytest.raises(ValueError, match="it is cut off"):
+        unpacked(coding, packed[:cut], size)
+
+
+async def test_a_compressed_answer_without_its_end_is_a_bad_response() -> None:
+    exchange = Exchange(headers={"content-encoding": "gzip"}, steps=(Send(gzip.compress(WORDS)[:-9]),))
+    with LoopbackServer([exchange]) as server:
+        async with client_of() as client:
+            error = await failure(client, server.url)
+    assert isinstance(error, BadResponse) and error.message.endswith("cannot be decompressed: it is cut off")
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate"])

@@ -235,6 +235,16 @@ def test_a_ring_numbers_its_bytes_and_cuts_no_character():
     assert ring.read(99, 9) == (16, b"")
 
 
+@pytest.mark.parametrize("cut", [1, 2, 3])
+def test_a_character_whose_rest_is_still_to_come_is_not_read_in_two(cut):
+    ring, char = OutputRing(99), "😀".encode()
+    ring.feed(b"a" + char[:cut])
+    assert ring.read(0, 9) == (0, b"a")
+    assert ring.read(0, 9, complete=True) == (0, b"a" + char[:cut])
+    ring.feed(char[cut:])
+    assert ring.read(1, 9) == (1, char)
+
+
 @pytest.mark.anyio
 async def test_the_end_that_nobody_has_seen_is_news_once(ws):
     async with anyio.create_task_group() as tasks:

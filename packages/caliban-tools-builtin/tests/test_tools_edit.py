@@ -42,6 +42,24 @@ def test_two_matches_are_ambiguous_unless_all_are_meant(edit):
     assert (output.text, data) == ("→ Edited f (2 replacements)", b"bar and bar")
 
 
+def test_a_file_with_lone_carriage_returns_is_edited_by_the_same_laws(edit):
+    output, data = edit(b"a\rb\ra\r", "a", "x")
+    assert output.is_error and "2 matches in f (lines 1, 3)" in output.text and data == b"a\rb\ra\r"
+    assert edit(b"a\rb  \rc\r", "a\nb\n", "x\ny\n")[1] == b"x\ry\rc\r"
+    assert edit(b"{\r    if x:\r        y\r}\r", "if x:\n    y", "if x:\n    z\n    y")[1] == (
+        b"{\r    if x:\r        z\r        y\r}\r"
+    )
+    output, data = edit(b"one\rdo_thing();\rthree\r", "do_OTHER();", "x")
+    assert "closest match near line 2 (- old_string, + file):\n- do_OTHER();\n+ do_thing();" in output.text
+
+
+def test_places_that_are_too_many_to_compare_are_said_to_be_and_none_is_left_out(edit):
+    near = b"{\n" * 199_000
+    data = b"{\n" * 9 + b"x \n" + near
+    output, after = edit(data, "{\n" * 9 + "x\n", "y\n", replace_all=True)
+    assert "old_string is like too many of the 199,010 lines" in output.text and after == data
+
+
 def test_a_match_that_overlaps_itself_is_ambiguous(edit):
     output, data = edit(b"aaa", "aa", "b")
     assert output.is_error and "2 matches" in output.text and data == b"aaa"

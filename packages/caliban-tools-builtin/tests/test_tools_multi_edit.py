@@ -51,6 +51,13 @@ def test_one_edit_that_fails_leaves_the_file_alone(call, ws, edits, why):
     assert (os.stat(ws / "f").st_mtime_ns, os.stat(ws / "f").st_ino) == (before.st_mtime_ns, before.st_ino)
 
 
+@pytest.mark.parametrize("wrong", [edit("gone", "x"), edit("two", "x"), edit("threee", "x"), edit("", "x")])
+def test_whatever_is_wrong_with_an_edit_the_model_reads_that_none_was_made(call, ws, wrong):
+    (ws / "f").write_text("one\ntwo\ntwo\nthree\n")
+    output = call("MultiEdit", path="f", edits=[edit("one", "1"), wrong, edit("o", "0", replace_all=True)])
+    assert output.text.endswith("none of the edits was made")
+
+
 def test_a_file_that_is_missing_or_empty_is_filled_by_the_first_edit(call, ws):
     (ws / "empty").touch()
     for name in ("new/f", "empty"):

@@ -122,6 +122,15 @@ def test_another_type_keeps_id_and_metadata_and_results_only_where_they_make_sen
     assert first == {**markdown("1"), "cell_type": "code", "execution_count": None, "outputs": []}
 
 
+@pytest.mark.parametrize(("kind", "stay"), [("raw", True), ("markdown", True), ("code", False)])
+def test_attachments_stay_with_a_cell_whose_type_may_have_them(call, book, kind, stay):
+    pictures = {"a.png": {"image/png": PNG}}
+    book.write_text(notebook({**markdown("![](attachment:a.png)"), "attachments": pictures}))
+    call("NotebookEdit", path="a.ipynb", action="edit", index=0, cell_type=kind, source="x")
+    (cell,) = json.loads(book.read_text())["cells"]
+    assert cell.get("attachments") == (pictures if stay else None)
+
+
 @pytest.mark.parametrize(
     ("args", "why"),
     [

@@ -86,6 +86,15 @@ def test_a_file_above_five_megabytes_needs_a_window(call, ws):
     )
 
 
+@pytest.mark.parametrize("before", range(4))
+def test_a_long_line_of_a_large_file_is_cut_between_characters(call, ws, before):
+    line = "x" * before + "€" * 40_000
+    (ws / "big.txt").write_text(f"ä\n{line}\n" * 100, encoding="utf-8")
+    shown = call("Read", path="big.txt", offset=1, limit=2).text.split("\n")
+    assert shown[2:3] == ["    1  ä"]
+    assert shown[3].startswith(f"    2  {line[:2000]}… [")
+
+
 def test_a_file_that_is_above_the_bound_and_binary_is_refused(call, ws):
     (ws / "big.bin").write_bytes(b"\0" * 6_000_000)
     assert "binary" in call("Read", path="big.bin", offset=1).text

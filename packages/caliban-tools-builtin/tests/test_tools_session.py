@@ -57,6 +57,11 @@ def test_the_list_is_replaced_and_summed_up(tools, board):
     assert board.todos == ()
 
 
+def test_numbers_of_tasks_without_an_id_are_none_that_others_have(tools, board):
+    tools("TodoWrite", todos=[todo("2"), {"content": "a", "status": "pending"}, todo("1"), todo(None)])
+    assert [kept["id"] for kept in board.todos] == ["2", "3", "1", "4"]
+
+
 def test_tasks_without_an_id_are_numbered_and_what_else_stands_there_is_left_out(tools, board):
     tools("TodoWrite", todos=[{"content": "a", "status": "pending", "activeForm": "b"}])
     assert board.todos == (todo("1", "a"),)

@@ -9,6 +9,7 @@ import pytest
 
 from caliban_common.arguments import ArgumentError
 from caliban_common.errors import CalibanError
+from caliban_tools_builtin.errors import WebFailed
 from caliban_tools_builtin.web.page import page_text
 from caliban_tools_builtin.web.ports import SearchService
 from caliban_tools_builtin.web.url import checked_url, is_same_host, redirect_target
@@ -178,11 +179,51 @@ def test_what_fails_says_why(make):
         (b"<meta charset='latin-1'><p>\xe4</p>", "text/html", "ä"),
         (b"<!DOCTYPE html><p>a</p>", "", "a"),
         (b"a,b", "text/csv", "a,b"),
-        (b"\x00", "text/plain; charset=hex", "\x00"),
+        (b"61", "text/plain; charset=hex", "61"),
+        (
+            "Grüße, Öl und Übermut".encode() + b"\xff.",
+            "text/html; charset=utf-8",
+            "Grüße, Öl und Übermut\ufffd.",
+        ),
+        ("Grüße, Öl und Übermut".encode()[:-1] + b"\xc3", "text/plain", "Grüße, Öl und Übermu\ufffd"),
+        (b"\x93a\x94 \x80", "text/html; charset=iso-8859-1", "“a” €"),
+        ("café".encode(), "text/plain; charset=iso-8859-1", "café"),
+        ('{"a": "é"}'.encode(), "application/json; charset=latin1", '{"a": "é"}'),
+        ("朱镕基".encode("gbk"), "text/html; charset=gb2312", "朱镕基"),
+        ("①髙橋".encode("cp932"), "text/html; charset=Shift_JIS", "①髙橋"),
+        ("日本語".encode("cp932"), "text/html; charset=x-sjis", "日本語"),
+        ("똠방".encode("cp949"), "text/html; charset=euc-kr", "똠방"),
+        ("Привет, мир".encode(), "text/plain; charset=windows-1251", "Привет, мир"),
+        ("Её".encode("cp1251"), "text/plain; charset=windows-1251", "Её"),
+        ("<p>hé</p>".encode("utf-16"), "text/html", "hé"),
+        ("hé".encode("utf-16-be"), "text/plain; charset=utf-16be", "hé"),
+        (
+            '<?xml version="1.0" encoding="koi8-r"?><html>Привет</html>'.encode("koi8-r"),
+            "application/xhtml+xml",
+            "Привет",
+        ),
+        (b"<meta charset=utf-16><p>plain</p>", "text/html", "plain"),
     ],
 )
 def test_a_text_is_read_in_its_encoding(body, kind, text):
     assert page_text(body, kind, "https://e.com").strip() == text
+
+
+@pytest.mark.parametrize("kind", ["", "text/plain", "text/plain; charset=utf-8", "text/csv; charset=latin1"])
+@pytest.mark.parametrize("body", [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", b"\x1f\x8b\x08\x01\x02\x03\x04\x05abc"])
+def test_what_is_called_text_and_is_none_is_refused(body, kind):
+    with pytest.raises(WebFailed, match="not text"):
+        page_text(body, kind, "https://e.com")
+
+
+@pytest.mark.parametrize("to", ["http://[::1", "http://[x]/", "https://e.com:port/"])
+def test_a_redirect_to_what_is_no_url_is_a_failure_in_words(make, to):
+    _, call = fetching(make, {"https://e.com/": Answer(302, location=to)})
+    output = call("WebFetch", url="https://e.com/")
+    assert output.is_error
+    assert output.text.startswith(
+        "Error: execution failed: https://e.com/ redirects to what may not be fetched: that is no URL: "
+    )
 
 
 def test_a_page_that_is_nested_without_end_is_still_answered():

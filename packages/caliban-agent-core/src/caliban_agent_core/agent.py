@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any, overload
 
@@ -350,7 +351,7 @@ class Agent:
         Nothing is raised for what keeps it from being done: the events say why, and the history stays.
         """
         options = self.options
-        channel: Channel[AgentEvent] = Channel(options.event_buffer)
+        channel: Channel[AgentEvent] = Channel(sys.maxsize)  # it is read once all is done
         state = RunState(history_of(history, self._new_id), channel, new_id=self._new_id)
         hooks = self._hook_caller(state, session_id or options.session_id)
         is_done = await self._compaction(hooks).now(state)

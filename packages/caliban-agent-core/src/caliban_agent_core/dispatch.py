@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from caliban_agent_core.gate import Gate, ask_approver, judge
 from caliban_agent_core.hooks import NO_OBJECTION, HookCaller
 from caliban_agent_core.options import AgentOptions
-from caliban_agent_core.overflow import cap_output
+from caliban_agent_core.overflow import cap_output, unlike_earlier
 from caliban_agent_core.ports import ApprovalRequest, JudgedCall
 from caliban_agent_core.progress import CallProgress
 from caliban_agent_core.state import RunState
@@ -329,13 +329,13 @@ class Dispatcher:
     async def _finish(self, place: int, output: ToolOutput, work: ToolBatch, ending: CallEnding) -> None:
         call = work.calls[place]
         output = self._masked(output)
-        result = work.results[place] = self._result(call, output, ending)
+        result = work.results[place] = self._result(place, work, output, ending)
         verdict, more = await self._told(call, result, work.turn, ending)
         if verdict.updated_output is not None:
             output = self._masked(replace(output, content=verdict.updated_output))
         if verdict.updated_output is not None or more:
             context = "\n".join(filter(None, (ending.context, more)))
-            result = work.results[place] = self._result(call, output, replace(ending, context=context))
+            result = work.results[place] = self._result(place, work, output, replace(ending, context=context))
         await self._state.emit(
             ToolCallEnd(
                 turn=work.turn,
@@ -360,22 +360,22 @@ class Dispatcher:
             ending.ran or call, result, turn, duration_ms=ending.duration_ms, interrupted=is_cut
         )
 
-    def _result(self, call: ToolUseBlock, output: ToolOutput, ending: CallEnding) -> ToolResultBlock:
+    def _result(self, place: int, work: ToolBatch, output: ToolOutput, ending: CallEnding) -> ToolResultBlock:
         """What the model reads: `output` within its cap, and the context of `ending` after it."""
-        options = self._options
+        options, id = self._options, work.calls[place].id
         context = ending.context if options.masker is None else options.masker.text(ending.context)
         capped = cap_output(
             output,
             cap_chars=options.cap_of(ending.server),
             directory=options.overflow_dir,
             session_id=options.session_id,
-            tool_use_id=call.id,
+            tool_use_id=lambda text: unlike_earlier(id, text, self._state.messages, work.calls[:place]),
             stores=options.keeps_overflow,
         )
         content: tuple[ResultPart, ...] = capped.content
         if context:
             content = (*content, TextBlock(text=context))
-        return ToolResultBlock(tool_use_id=call.id, content=content, is_error=output.is_error)
+        return ToolResultBlock(tool_use_id=id, content=content, is_error=output.is_error)
 
     def _masked(self, output: ToolOutput) -> ToolOutput:
         masker = self._options.masker

@@ -87,7 +87,7 @@ class FunctionTool(Generic[P, R]):
         if inspect.iscoroutinefunction(self.function):
             return _output(await call())
         # In a tuple, because trio takes a coroutine for a mistake where a thread returns one.
-        (result,) = await to_thread.run_sync(lambda: (call(),))
+        (result,) = await to_thread.run_sync(lambda: (_worked_out(call()),))
         return _output(await result if inspect.isawaitable(result) else result)
 
 
@@ -210,6 +210,9 @@ def _tool(
     if re.fullmatch(NAME, name) is None:
         hint = "use 1 to 64 letters, digits, _ and -; say tool(name=...) where the function's name has others"
         raise ToolDefinitionError(f"{name!r} is no name for a tool", hint=hint)
+    if inspect.isasyncgenfunction(function):
+        hint = "return a list; what it says meanwhile goes through ToolContext.emit"
+        raise ToolDefinitionError(f"{name} is an async generator, and a call has one result", hint=hint)
     docs = read_docstring(inspect.getdoc(function) or "")
     if not docs.summary:
         raise ToolDefinitionError(f"{name} has no docstring", hint="tell the model there what the tool does")
@@ -256,6 +259,11 @@ def _told(error: ValidationError) -> str:
     lines = [f"{'.'.join(map(str, item['loc'])) or 'arguments'}: {item['msg']}" for item in problems]
     more = [f"and {len(lines) - SHOWN_ERRORS} more"] if len(lines) > SHOWN_ERRORS else []
     return one_line("; ".join([*lines[:SHOWN_ERRORS], *more]), max_chars=1000)
+
+
+def _worked_out(value: object) -> object:
+    """What a plain function gave, all of whose work is done: a generator has only begun."""
+    return list(value) if inspect.isgenerator(value) else value
 
 
 def _output(value: object) -> ToolOutput:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from caliban_common.errors import CalibanError
 from caliban_common.files import ensure_private_dir, write_atomic
-from caliban_common.message import Block, Message, TextBlock, ToolResultBlock
+from caliban_common.message import Block, Message, TextBlock, ToolResultBlock, ToolUseBlock
 from caliban_common.text import clean, one_line
 from caliban_common.tool import ToolOutput
 
@@ -28,7 +29,7 @@ def cap_output(
     cap_chars: int,
     directory: Path | None,
     session_id: str,
-    tool_use_id: str,
+    tool_use_id: str | Callable[[str], str],
     stores: bool = True,
 ) -> ToolOutput:
     """`output` with at most about `cap_chars` characters of text; 0 is no cap. Images and documents stay.
@@ -36,16 +37,35 @@ def cap_output(
     What is longer becomes a note and, as far as the cap leaves room, the first and last `KEPT_CHARS`
     characters. The whole text goes to `<directory>/<session_id>/<tool_use_id>.txt`, for its owner only; that
     it cannot be written is told in the note and is no error. With `stores` false it is named and not written.
+    What gives the `tool_use_id` of the text is asked only where it is needed.
     The result is never longer than `cap_chars` or the note alone, whichever is more. Blocks while it writes.
     """
     if cap_chars <= 0 or sum(len(b.text) for b in output.content if isinstance(b, TextBlock)) <= cap_chars:
         return output
     text = output.text
-    path = None if directory is None else directory / file_name(session_id) / f"{file_name(tool_use_id)}.txt"
+    id = tool_use_id if isinstance(tool_use_id, str) else tool_use_id(text)
+    path = None if directory is None else directory / file_name(session_id) / f"{file_name(id)}.txt"
     note = _note(text, path, stores=stores)
     shown = _shortened(text, note, cap_chars)
     shows = (block for block in output.content if not isinstance(block, TextBlock))
     return replace(output, content=(TextBlock(text=shown), *shows))
+
+
+def unlike_earlier(
+    tool_use_id: str, text: str, messages: Iterable[Message], calls: Iterable[ToolUseBlock] = ()
+) -> str:
+    """An id for the file of `text` that no result in `messages`, and none of the `calls`, has taken.
+
+    Some servers count their calls anew in every reply: the file that an older note names must stay its own.
+    """
+    before = {result.tool_use_id for message in messages for result in message.tool_results}
+    is_taken = tool_use_id in before or any(call.id == tool_use_id for call in calls)
+    return marked(tool_use_id, text) if is_taken else tool_use_id
+
+
+def marked(tool_use_id: str, text: str) -> str:
+    """An id that is told from others of its name by what it stands for."""
+    return f"{tool_use_id}#{zlib.crc32(clean(text).encode()):08x}"
 
 
 def cap_history(
@@ -53,7 +73,7 @@ def cap_history(
 ) -> tuple[Message, ...]:
     """`messages` of an earlier process with each result within its cap, as `cap_output` has it on arrival."""
 
-    def capped(block: Block) -> Block:
+    def capped(block: Block, number: int) -> Block:
         if not isinstance(block, ToolResultBlock):
             return block
         output = ToolOutput(content=block.content)
@@ -62,16 +82,18 @@ def cap_history(
             cap_chars=cap_chars,
             directory=directory,
             session_id=session_id,
-            tool_use_id=block.tool_use_id,
+            tool_use_id=lambda text: unlike_earlier(block.tool_use_id, text, messages[:number]),
         )
         return block if short is output else replace(block, content=short.content)
 
-    def within(message: Message) -> Message:
-        content = tuple(map(capped, message.content)) if message.tool_results else message.content
+    def within(number: int, message: Message) -> Message:
+        if not message.tool_results:
+            return message
+        content = tuple(capped(block, number) for block in message.content)
         same = all(one is other for one, other in zip(content, message.content, strict=True))
         return message if same else replace(message, content=content)
 
-    return tuple(map(within, messages))
+    return tuple(within(number, message) for number, message in enumerate(messages))
 
 
 def file_name(wanted: str) -> str:

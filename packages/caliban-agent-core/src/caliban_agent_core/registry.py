@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from caliban_agent_core.errors import ToolDefinitionError
 from caliban_agent_core.function import NAME
+from caliban_agent_core.toolset import spec_fault
 from caliban_common.tool import Tool, ToolSpec
 
 ENTRY_POINT_GROUP = "caliban.tools"
@@ -122,12 +123,17 @@ def _load(entry: str, reference: str) -> Tool:
         spec = getattr(tool, "spec", None)
         is_tool = callable(getattr(tool, "invoke", None)) and callable(getattr(tool, "conflict_key", None))
         name = spec.name if isinstance(spec, ToolSpec) else None
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise _refused(entry, reference, f"{type(error).__name__}: {error}") from error
     if not is_tool or not isinstance(name, str):
         raise _refused(entry, reference, "it is no tool: one has a spec, conflict_key and invoke")
     if re.fullmatch(NAME, name) is None:
         raise _refused(entry, reference, f"{name[:80]!r} is no name for a tool")
+    fault = spec_fault(cast("ToolSpec", spec))
+    if fault:
+        raise _refused(entry, reference, f"it cannot be told to a model: {fault}")
     return cast("Tool", tool)
 
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from caliban_agent_core.learned import Learned
 from caliban_agent_core.state import RunState
 from caliban_agent_core.timing import Timing
+from caliban_agent_core.walled import passes
 from caliban_common.estimate import text_tokens, tokens, tool_tokens
 from caliban_common.event import (
     ApiRetry,
@@ -183,7 +184,9 @@ class ModelCaller:
                 ended = clock()  # what closing takes is not the model's
         except (ProviderError, ThinkingOverflow):
             raise
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
+            if passes(error):
+                raise
             raise _fault(self._provider.name, error) from error
         finally:
             self.api_ms += ((clock() if ended is None else ended) - started) * 1000

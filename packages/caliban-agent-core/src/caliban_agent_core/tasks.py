@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from caliban_agent_core.background import Background
 from caliban_agent_core.hooks import HookCaller
 from caliban_agent_core.options import AgentOptions
-from caliban_agent_core.overflow import cap_output
+from caliban_agent_core.overflow import cap_output, marked
 from caliban_agent_core.progress import CallProgress
 from caliban_agent_core.state import RunState
 from caliban_agent_core.walled import walled
@@ -38,9 +38,10 @@ TaskStatus = Literal["completed", "failed", "stopped"]
 
 
 class BackgroundTask(Struct, frozen=True, kw_only=True):
-    """Work of the call `call`; `title` is for people."""
+    """Work of the call `call`, whose id another one had before where it `is_again`; `title` is for people."""
 
     call: ToolUseBlock
+    is_again: bool
     title: str
     work: BackgroundWork
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
@@ -53,7 +54,7 @@ class RunTasks:
         self._state = state
         self._hooks = hooks
         self._options = options
-        self._scopes: dict[str, anyio.CancelScope] = {}
+        self._scopes: list[tuple[str, anyio.CancelScope]] = []  # two calls may carry one id
         self._running: dict[int, tuple[BackgroundTask, Background]] = {}
         self._results: deque[Message] = deque()
         self._news = anyio.Event()
@@ -63,25 +64,25 @@ class RunTasks:
     def stoppable(self, tool_use_id: str) -> Iterator[anyio.CancelScope]:
         """A scope around a call, by which `stop` can end it."""
         with anyio.CancelScope() as scope:
-            self._scopes[tool_use_id] = scope
+            entry = (tool_use_id, scope)
+            self._scopes.append(entry)
             try:
                 yield scope
             finally:
-                if self._scopes.get(tool_use_id) is scope:
-                    del self._scopes[tool_use_id]
+                self._scopes.remove(entry)
 
     def stop(self, tool_use_id: str) -> bool:
         """End what the call has under way, and nothing else; false where that is nothing."""
         scopes = [task.scope for task, _ in self._running.values() if task.call.id == tool_use_id]
-        if (scope := self._scopes.get(tool_use_id)) is not None:
-            scopes.append(scope)
+        scopes += (scope for id, scope in self._scopes if id == tool_use_id)
         for scope in scopes:
             scope.cancel()
         return bool(scopes)
 
     def start(self, call: ToolUseBlock, title: str, work: BackgroundWork) -> None:
         """Begin `work`, which `call` has left to the background."""
-        task = BackgroundTask(call=call, title=one_line(title, max_chars=200), work=work)
+        is_again = any(call.id == old.tool_use_id for one in self._state.messages for old in one.tool_results)
+        task = BackgroundTask(call=call, is_again=is_again, title=one_line(title, max_chars=200), work=work)
         number = max(self._running, default=0) + 1
         background = Background(partial(self._work, number, task))
         self._running[number] = (task, background)
@@ -133,12 +134,13 @@ class RunTasks:
         options = self._options
         if options.masker is not None:
             output = masked_output(output, options.masker)
+        id = f"{task.call.id}-background"
         capped = cap_output(
             output,
             cap_chars=options.tool_result_cap_chars,
             directory=options.overflow_dir,
             session_id=options.session_id,
-            tool_use_id=f"{task.call.id}-background",
+            tool_use_id=partial(marked, id) if task.is_again else id,
             stores=options.keeps_overflow,
         )
         words = "".join(block.text for block in capped.content if isinstance(block, TextBlock))

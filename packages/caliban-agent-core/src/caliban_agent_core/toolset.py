@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct
 
 from caliban_agent_core.errors import ToolDefinitionError
+from caliban_common.codec import MAX_LEVELS
 from caliban_common.tool import FixedTools, Tool, ToolSource, ToolSpec
 
 
@@ -72,8 +73,8 @@ def snapshot_of(tools: Sequence[Tool], held: Sequence[Tool] = ()) -> ToolSnapsho
 def source_of(tools: Sequence[Tool] | ToolSource) -> ToolSource:
     """`tools` as a source.
 
-    Raises `ToolDefinitionError` for what is neither, for what is no tool in a plain sequence, and for two
-    tools of one name.
+    Raises `ToolDefinitionError` for what is neither, for what is no tool in a plain sequence, for one that
+    cannot be told to a model, and for two tools of one name.
     """
     if not isinstance(tools, Sequence):
         if callable(getattr(tools, "tools", None)):
@@ -86,7 +87,38 @@ def source_of(tools: Sequence[Tool] | ToolSource) -> ToolSource:
                 f"{getattr(tool, '__name__', repr(tool))} is no tool",
                 hint="make one of a function with @tool, or give an object with the members of `Tool`",
             )
+        fault = spec_fault(tool.spec)
+        if fault:
+            raise ToolDefinitionError(f"the tool {tool.spec.name!r} cannot be told to a model: {fault}")
     hidden = sorted(snapshot_of(tools).hidden)
     if hidden:
         raise ToolDefinitionError(f"two tools share the name {hidden[0]!r}", hint="give each its own name")
     return FixedTools(tools)
+
+
+def spec_fault(spec: ToolSpec) -> str:
+    """Why `spec` cannot stand in a request, which would fail with all that is in it; empty where it can."""
+    for name in ("name", "description"):
+        if not isinstance(getattr(spec, name), str):
+            return f"its {name} is no text"
+    schema: Any = spec.input_schema
+    if not isinstance(schema, Mapping):
+        return "its input_schema is no JSON Schema"
+    return _no_json(schema, "its input_schema", MAX_LEVELS)
+
+
+def _no_json(value: object, where: str, levels: int) -> str:
+    """Which part of `value` JSON does not have; empty where there is none."""
+    if value is None or isinstance(value, str | int | float | bool):
+        return ""
+    if not levels:
+        return f"{where[:100]} is nested too deeply"
+    inner: Iterable[tuple[object, object]]
+    if isinstance(value, Mapping):
+        inner = value.items()
+    elif isinstance(value, list | tuple):
+        inner = enumerate(value)
+    else:
+        return f"{where} holds a {type(value).__name__}, which JSON does not have"
+    faults = (_no_json(item, f"{where}.{name}", levels - 1) for name, item in inner)
+    return next(filter(None, faults), "")

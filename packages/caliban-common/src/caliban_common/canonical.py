@@ -7,10 +7,12 @@ tool to refuse in words.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from caliban_common.codec import is_deep
 from caliban_common.tool import ToolSpec
 
 _WHOLE: Final = r"(?a)[+-]?\d{1,18}"
@@ -31,16 +33,19 @@ def canonical_arguments(spec: ToolSpec, args: Mapping[str, Any]) -> Mapping[str,
         if right is None:
             if name not in spec.extras:
                 taken[name] = value
-        elif name == right or right not in args:
-            taken.setdefault(right, _in_unit(name, right, _typed(value, properties.get(right))))
-        elif args[right] != value:
-            taken[name] = value  # two names with two values: nobody can say which was meant
+        elif name != right and right in args:
+            if args[right] != value:
+                taken[name] = value  # two names with two values: nobody can say which was meant
+        else:
+            meant = _in_unit(name, right, _typed(value, properties.get(right)))
+            if taken.setdefault(right, meant) != meant:
+                taken[name] = value
     same = len(taken) == len(args) and all(taken.get(name, taken) is value for name, value in args.items())
     return args if same else taken
 
 
 def _typed(value: Any, schema: object) -> Any:
-    """A string that is one number or one boolean as that, where the schema asks for it."""
+    """A string that is one number, boolean, list or object as that, where the schema asks for it."""
     wanted = schema.get("type") if isinstance(schema, Mapping) else None
     if not isinstance(value, str):
         return value
@@ -52,8 +57,32 @@ def _typed(value: Any, schema: object) -> Any:
             return float(text)
         case "boolean":
             return _FLAGS.get(text.lower(), value)
+        case "array" if text.startswith("["):
+            return _parsed(text, value)
+        case "object" if text.startswith("{"):
+            return _parsed(text, value)
         case _:
             return value
+
+
+def _parsed(text: str, value: str) -> Any:
+    """What the JSON in `text` says; `value` where it is none, or says anything twice or too deeply."""
+    try:
+        parsed = json.loads(text, object_pairs_hook=_unlike, parse_constant=_refused)
+    except (ValueError, RecursionError):
+        return value
+    return value if is_deep(parsed) else parsed
+
+
+def _unlike(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError("a name stands twice")
+    return members
+
+
+def _refused(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
 
 
 def _in_unit(name: str, right: str, value: Any) -> Any:

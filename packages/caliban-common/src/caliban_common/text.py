@@ -53,3 +53,15 @@ def one_line(text: str, *, max_chars: int = 500) -> str:
 def plural(count: int, noun: str) -> str:
     """`count` and `noun`, with an s where English wants one."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def whole_characters(data: bytes) -> bytes:
+    """`data`, taken for UTF-8, without the beginning of a character whose end is missing."""
+    for back in range(1, min(4, len(data)) + 1):
+        byte = data[-back]
+        if byte >= 0xC0:
+            length = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
+            return data[:-back] if length > back else data
+        if byte < 0x80:
+            break
+    return data

@@ -16,11 +16,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from caliban_common.decoding import readable_text
 from caliban_common.errors import CalibanError, TooLarge
 from caliban_common.files import read_regular
 from caliban_common.message import Block, DocumentBlock, ImageBlock, Message, TextBlock
 from caliban_common.paths import expand_user
-from caliban_common.text import clean
 from caliban_drive.errors import AttachmentRefused
 from caliban_images import MediaLimits, MediaRefused, image_type, is_pdf, prepare_image, prepare_pdf
 
@@ -235,8 +235,7 @@ def _refused(given: str, error: MediaRefused) -> AttachmentRefused:
 def _written(name: str, data: bytes) -> TextBlock:
     if b"\0" in data[:8192] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise AttachmentRefused(f"@{name} is neither text nor a PDF, nor a PNG, JPEG, GIF or WebP image")
-    encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
-    return _quoted(name, clean(data.decode(encoding, "replace")))
+    return _quoted(name, readable_text(data))
 
 
 def _quoted(name: str, text: str) -> TextBlock:

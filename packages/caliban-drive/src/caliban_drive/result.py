@@ -224,7 +224,7 @@ class RunTotals(Struct, kw_only=True):
         self, subtype: Subtype, error: str | None, hint: str | None, stop: Stop | None
     ) -> PromptResult:
         model_usage = self._model_usage()
-        usage = self.usage if self.costs is None else sum((row[1] for row in model_usage), Usage())
+        usage = sum((row[1] for row in model_usage), Usage())
         return PromptResult(
             subtype=subtype,
             stop=stop,
@@ -250,7 +250,10 @@ class RunTotals(Struct, kw_only=True):
     def _model_usage(self) -> tuple[ModelUsage, ...]:
         if self.costs is None:
             return ((self.model, self.usage, 0.0),) if self.turns or self.usage != Usage() else ()
-        return _since(self.before, self.costs.by_model())
+        rows = _since(self.before, self.costs.by_model())
+        if rows or self.usage == Usage():
+            return rows
+        return ((self.model, self.usage, None),)  # a replay that stops where nobody had asked what it costs
 
 
 def _since(before: tuple[ModelUsage, ...], now: tuple[ModelUsage, ...]) -> tuple[ModelUsage, ...]:

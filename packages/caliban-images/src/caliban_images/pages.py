@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 MAX_TEXT_CHARS = 400_000
 """So much is read out of one document; a result has caps of its own."""
+MAX_CONTENT_BYTES = 6_000_000
+"""Of drawing commands that are gone through for it: a page of ten lines may have any number of them."""
 CORRUPT = "the PDF is corrupt"
 
 
@@ -38,9 +40,13 @@ class OpenedPdf:
     def text(self, first: int, last: int) -> str:
         """What is written on pages `first` to `last`, each under its number. Raises `MediaRefused`."""
         parts: list[str] = []
-        left = MAX_TEXT_CHARS
+        left, commands_left = MAX_TEXT_CHARS, MAX_CONTENT_BYTES
         for number in range(first, last + 1):
-            text = self._page_text(number).strip()
+            text, size_bytes = self._page_text(number, commands_left)
+            if text is None:
+                parts.append(f"[cut off here: page {number} takes too long to be read]")
+                break
+            commands_left -= size_bytes
             parts.append(f"--- page {number} ---\n{text or '(no text on this page)'}")
             left -= len(text)
             if left < 0:
@@ -62,9 +68,13 @@ class OpenedPdf:
             raise MediaRefused(f"{CORRUPT}: its pages cannot be taken out") from error
         return out.getvalue()
 
-    def _page_text(self, number: int) -> str:
+    def _page_text(self, number: int, most_bytes: int) -> tuple[str | None, int]:
+        """What is written on a page, and how many bytes of commands it has; nothing of one with more."""
         try:
-            return clean(self._reader.pages[number - 1].extract_text())
+            page = self._reader.pages[number - 1]
+            content = page.get_contents()
+            size_bytes = 0 if content is None else len(content.get_data())
+            return clean(page.extract_text()).strip() if size_bytes <= most_bytes else None, size_bytes
         except Exception as error:
             raise MediaRefused(f"{CORRUPT}: page {number} cannot be read") from error
 

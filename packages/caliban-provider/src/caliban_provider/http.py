@@ -161,6 +161,8 @@ async def _unpacking(answer: _Opened, coding: str, host: str) -> AsyncIterator[b
         async for chunk in answer:
             for piece in unpacker.feed(chunk):
                 yield piece
+        for piece in unpacker.end():
+            yield piece
     except ValueError as error:
         raise BadResponse(f"the answer of {host} cannot be decompressed: {faults.line(error)}") from error
 

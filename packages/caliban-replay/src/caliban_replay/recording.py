@@ -244,6 +244,8 @@ def load_recording(path: Path, *, home: str) -> Recording:
         raise kind(error.message, hint=error.hint) from error
     except CalibanError as error:
         raise RecordingBroken(error.message, hint=error.hint) from error
+    if not data.strip():
+        raise RecordingBroken(f"{path} is no recording: it is empty")
     whole, newline, _ = data.rpartition(b"\n")
     if not newline and data.startswith(START):
         raise RecordingBroken(f"{path} is no whole recording: it was cut off in its first line")
@@ -251,11 +253,18 @@ def load_recording(path: Path, *, home: str) -> Recording:
     recording = Recording(_head(lines[0], path, home))
     for number, line in enumerate(lines[1:], 2):
         try:
-            recording.add(typed(_json(line, home), AnyLine, what="it"))
+            recording.add(_line(_json(line, home)))
         except DataError as error:
             raise RecordingBroken(f"{path}: line {number} is none of a recording: {error.message}") from error
         recording.line_count = number
     return recording
+
+
+def _line(data: Any) -> AnyLine:
+    if isinstance(data, dict) and data.get("type") == "recording":
+        raise DataError("another recording begins there")
+    line: AnyLine = typed(data, AnyLine, what="the line")
+    return line
 
 
 def _head(line: bytes, path: Path, home: str) -> Head:

@@ -24,6 +24,7 @@ from caliban_common.codec import dumps
 from caliban_common.errors import CalibanError
 from caliban_common.files import failed
 from caliban_common.mask import Masker
+from caliban_common.masked import masked_data
 from caliban_common.message import Message, NewId
 from caliban_common.tool import ToolSpec
 from caliban_provider.capabilities import Capabilities
@@ -205,7 +206,10 @@ class Tape:
         return number
 
     def _put(self, line: Struct) -> None:
-        text = dumps(plain(line)).decode()
+        data = plain(line)
+        for masker in self._maskers:
+            data = masked_data(data, masker)  # as it is, for in JSON text a secret in lines has none
+        text = dumps(data).decode()
         for masker in self._maskers:
             text = masker.text(text)
         if self._home:

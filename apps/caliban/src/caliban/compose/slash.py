@@ -17,6 +17,7 @@ from caliban.compose.skills import find_skills, own_files, takes
 from caliban.compose.supplied import ProjectFile
 from caliban.errors import ConfigError, UsageError
 from caliban.slash.table import NAMES
+from caliban_agent_core.subagent.definition import NICKNAMES, OWN_MODEL
 from caliban_common.errors import CalibanError
 from caliban_common.near import did_you_mean
 from caliban_common.text import one_line
@@ -28,8 +29,6 @@ from caliban_skills.command import CommandFile, command_of, read_command
 OF_SERVERS: Final = "mcp__"
 """How the names of prompts of servers begin."""
 CALLED: Final = r"/([A-Za-z0-9][\w.:-]{0,255})(?:\s+(.*))?"
-NICKNAMES: Final = ("inherit", "sonnet", "opus", "haiku", "default")
-"""Models that only another harness knows, and the word for that of the run."""
 AUTO: Final = "auto"
 """The effort that the model has by itself."""
 
@@ -82,7 +81,7 @@ def effort_of(called: CalledCommand) -> dict[str, Any]:
 def model_of(called: CalledCommand, options: Options) -> str:
     """The model that the command asks for; empty where it asks for none, or a flag names one."""
     wanted = called.file.model
-    return "" if wanted in NICKNAMES or options.model.model is not None else wanted
+    return "" if wanted in (*OWN_MODEL, *NICKNAMES) or options.model.model is not None else wanted
 
 
 def command_list(options: Options, project: Project, problems: list[str]) -> Iterator[CalledCommand]:
@@ -191,7 +190,7 @@ def tell_notes(called: CalledCommand, report: Report) -> None:
     """What a person should know before the command is sent."""
     file = called.file
     notes = list(file.notes)
-    if file.model in NICKNAMES[1:]:
+    if file.model in NICKNAMES:
         notes.append(f"the model {file.model!r} is a name that is not known here; that of the run is asked")
     if not called.is_trusted and file.allowed_tools:
         notes.append(f"its allowed-tools do nothing {ALLOWED}")

@@ -79,8 +79,8 @@ class AttachmentPolicy:
                 descriptor = handles.open_file(place, parent, os.O_RDONLY)
         except FileMissing as error:
             raise FileFailed(f"cannot read {path}: {error.message}", missing=True) from error
-        except FileRefused as error:
-            raise NotRegularFile(f"cannot read {path}: {error.message}", hint=error.hint) from error
+        except FileRefused as error:  # its hint speaks of tools, to a model
+            raise NotRegularFile(f"cannot read {path}: {error.message}") from error
         return read_opened(descriptor, path, max_bytes=max_bytes)
 
     def _reader(self) -> ToolSpec:

@@ -11,6 +11,7 @@ import anyio
 from caliban.early_signals import SECOND_INTERRUPT, EarlySignals
 from caliban.errors import CommandCancelled
 from caliban.faces.cancel_target import alone
+from caliban.faces.hush import hush_libraries
 from caliban_headless.signals import watch_signals
 
 T = TypeVar("T")
@@ -21,6 +22,7 @@ def run_cancellable(work: Callable[[], Awaitable[T]], signals: EarlySignals) -> 
 
     Raises `CommandCancelled`, and what `work` raises.
     """
+    hush_libraries()
     try:
         return anyio.run(_watched, work, signals)
     except BaseExceptionGroup as group:

@@ -21,6 +21,7 @@ from caliban.compose.app import App, open_app
 from caliban.compose.wiring import USUAL
 from caliban.early_signals import EarlySignals
 from caliban.faces.cancel_target import CancelTarget, alone
+from caliban.faces.hush import hush_libraries
 from caliban.faces.prompt import PromptInputs, read_prompt
 from caliban.faces.watched import WatchedEncoder
 from caliban.last_words import OutputState
@@ -61,6 +62,7 @@ def answer(options: Options, signals: EarlySignals, leave: Callable[[int], NoRet
     `leave` ends the process. Where the run has closed all it had and no other task is left, that is called
     from within: to end the tasks, the signals and the loop would be a quarter of the time after an answer.
     """
+    hush_libraries()
     try:
         return anyio.run(_answer, options, signals, leave)
     except BaseExceptionGroup as group:

@@ -24,6 +24,7 @@ from caliban.compose.workspace import build_workspace
 from caliban.early_signals import EarlySignals
 from caliban.errors import UsageError
 from caliban.faces.cancel_target import CancelTarget, alone
+from caliban.faces.hush import hush_libraries
 from caliban.faces.recorded import FaceScene
 from caliban.faces.watched import WatchedEncoder
 from caliban.last_words import OutputState
@@ -72,6 +73,7 @@ def play(request: ReplayRequest, signals: EarlySignals) -> int:
     if request.strict and request.swap_model is not None:
         raise UsageError("--strict and --swap-model exclude each other: another model is asked other things")
     recording = load_recording(request.file, home=str(home()))
+    hush_libraries()
     try:
         scene = typed(recording.scene.face, FaceScene, what="its scene")
         return anyio.run(_play, request, recording, scene, signals)

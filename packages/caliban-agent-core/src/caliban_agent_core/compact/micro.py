@@ -12,11 +12,12 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from caliban_common.canonical import canonical_arguments
 from caliban_common.codec import dumps, nearest
 from caliban_common.errors import DataError
 from caliban_common.message import Block, Message, TextBlock, ToolResultBlock, ToolUseBlock
 from caliban_common.text import one_line
-from caliban_common.tool import RepeatKey, ToolSpec
+from caliban_common.tool import ToolSpec
 
 LABEL_CHARS = 200
 
@@ -36,10 +37,10 @@ def supersede(messages: tuple[Message, ...], tools: Iterable[ToolSpec]) -> tuple
     What the same question is says the `repeat_key` of each of the `tools`. The same object comes back when
     nothing changes. A result that is no longer than its note stays.
     """
-    keys = {tool.name: tool.repeat_key for tool in tools if tool.repeat_key is not None}
+    specs = {tool.name: tool for tool in tools if tool.repeat_key is not None}
     answered: set[bytes] = set()
     stale: dict[int, dict[int, str]] = {}
-    for place in reversed(_places(messages, keys)):
+    for place in reversed(_places(messages, specs)):
         block = messages[place.message].content[place.block]
         assert isinstance(block, ToolResultBlock)
         if place.question not in answered:
@@ -55,7 +56,7 @@ def supersede(messages: tuple[Message, ...], tools: Iterable[ToolSpec]) -> tuple
     )
 
 
-def _places(messages: tuple[Message, ...], keys: Mapping[str, RepeatKey]) -> list[ResultRef]:
+def _places(messages: tuple[Message, ...], specs: Mapping[str, ToolSpec]) -> list[ResultRef]:
     """The results of calls that ask a question, in order; ids count for the reply just before only."""
     places: list[ResultRef] = []
     calls: dict[str, ToolUseBlock] = {}
@@ -65,19 +66,27 @@ def _places(messages: tuple[Message, ...], keys: Mapping[str, RepeatKey]) -> lis
             continue
         for index, block in enumerate(message.content):
             call = calls.get(block.tool_use_id) if isinstance(block, ToolResultBlock) else None
-            if call is not None and call.name in keys and call.raw_input is None:
-                question, label = _question(call, keys[call.name])
-                places.append(ResultRef(message=number, block=index, question=question, label=label))
+            asked = None if call is None or call.name not in specs else _question(call, specs[call.name])
+            if asked is not None:
+                places.append(ResultRef(message=number, block=index, question=asked[0], label=asked[1]))
     return places
 
 
-def _question(call: ToolUseBlock, names: RepeatKey) -> tuple[bytes, str]:
-    """What makes another call the same question, and the note on a result that it supersedes."""
-    chosen = _writable(call.input)
+def _question(call: ToolUseBlock, spec: ToolSpec) -> tuple[bytes, str] | None:
+    """What makes another call the same question, and the note on a result that it supersedes.
+
+    `None` for a call that does not say what it asks: it is like no other.
+    """
+    names = spec.repeat_key
+    if names is None or call.raw_input is not None:
+        return None
+    chosen = _writable(canonical_arguments(spec, call.input))
     shown: object = chosen
     if names != "all":
         chosen = {name: chosen[name] for name in names if chosen.get(name) is not None}
         shown = chosen.get(names[0])
+    if not shown:
+        return None
     key = dumps([call.name, sorted(chosen.items(), key=lambda item: item[0])])
     text = shown if isinstance(shown, str) else dumps(shown).decode()
     return key, f"[superseded: {call.name}({one_line(text, max_chars=LABEL_CHARS)})]"

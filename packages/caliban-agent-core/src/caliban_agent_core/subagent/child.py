@@ -14,7 +14,7 @@ from caliban_agent_core.attributed import AttributedProvider
 from caliban_agent_core.compact.transcript import middle_out
 from caliban_agent_core.hooks import ask_hooks, context_text, hook_fired, listening
 from caliban_agent_core.overflow import file_name
-from caliban_agent_core.subagent.definition import AgentDefinition
+from caliban_agent_core.subagent.definition import NICKNAMES, OWN_MODEL, AgentDefinition
 from caliban_agent_core.subagent.parts import SubAgentParts
 from caliban_agent_core.subagent.reach import matches, may_use
 from caliban_agent_core.subagent.spec import PROPERTIES
@@ -100,7 +100,7 @@ def read_task(args: Mapping[str, Any], definitions: tuple[AgentDefinition, ...])
         title=one_line(given.string("description", ""), max_chars=120) or one_line(prompt, max_chars=60),
         prompt=prompt,
         tools=_names(args.get("tools")),
-        model=given.optional_string("model") or None,
+        model=(given.optional_string("model") or "").strip() or None,
         background=given.boolean("run_in_background", kind.background),
     )
 
@@ -183,7 +183,7 @@ class SubAgentRun:
 
     def _agent(self) -> Agent:
         parts, kind = self._parts, self._task.definition
-        asked = parts.model_for(self._task.model or kind.model)
+        asked = parts.model_for(self._model() or kind.model)
         own = parts.options
         options = replace(
             own,
@@ -223,13 +223,21 @@ class SubAgentRun:
         named = self._task.tools
         return may_use(self._task.definition, tool) and (named is None or matches(tool.name, named))
 
+    def _model(self) -> str | None:
+        """The model that the call asks for, where it is the name of one."""
+        return None if self._task.model in (*OWN_MODEL, *NICKNAMES) else self._task.model
+
     def _note(self) -> str:
-        """Which tools the call names that there are not."""
+        """Which tools and what model the call names that there are not."""
         there = [tool.spec.name for tool in self._tools.tools()]
         if self._active is not None:
             there.append(search_spec().name)
         missing = [name for name in self._task.tools or () if not any(matches(one, (name,)) for one in there)]
-        return f"[it had no tool {', '.join(missing)}]" if missing else ""
+        notes = [f"[it had no tool {', '.join(missing)}]"] if missing else []
+        if self._task.model in NICKNAMES:
+            kept = "that of its kind" if self._task.definition.model else "yours"
+            notes.append(f"[no model is called {self._task.model!r} here: it had {kept}]")
+        return "\n".join(notes)
 
 
 def _names(value: object) -> tuple[str, ...] | None:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from msgspec import Struct
 
 from caliban_provider.request import Effort
 
 MAX_TURNS = 20
 """Of one sub-agent, where its definition does not say (behaviours 2.6)."""
+
+OWN_MODEL: Final = ("inherit", "default")
+"""Words for the model of the caller."""
+NICKNAMES: Final = ("sonnet", "opus", "haiku")
+"""Names of models that only another harness knows: no provider has a model of one."""
 
 
 class AgentDefinition(Struct, frozen=True, kw_only=True):

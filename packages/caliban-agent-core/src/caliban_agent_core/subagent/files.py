@@ -9,7 +9,7 @@ from typing import Any, Final, cast, get_args
 
 from msgspec import Struct
 
-from caliban_agent_core.subagent.definition import MAX_TURNS, AgentDefinition
+from caliban_agent_core.subagent.definition import MAX_TURNS, NICKNAMES, OWN_MODEL, AgentDefinition
 from caliban_common.decoding import decode_text
 from caliban_common.errors import CalibanError, DataError
 from caliban_common.files import read_regular
@@ -28,8 +28,6 @@ KNOWN: Final = (
     *UNBUILT, "name", "description", "tools", "disallowedtools", "model", "effort", "maxturns", "background",
     "initialprompt", "permissionmode", "skills", "color", "version", "inheritactivemcp", "mcpservers",
 )  # fmt: skip
-NICKNAMES: Final = ("inherit", "sonnet", "opus", "haiku", "default")
-"""Names of models that only another harness knows, and the word for the caller's own."""
 
 
 class FoundAgents(Struct, frozen=True, kw_only=True):
@@ -100,7 +98,7 @@ def read_agent(path: Path, data: bytes | None = None) -> tuple[AgentDefinition, 
         prompt=body,
         tools=None if tools == ("*",) else tools,
         denied_tools=(*(denied or ()), *partly),
-        model=None if model in ("", *NICKNAMES) else model,
+        model=None if model in ("", *OWN_MODEL, *NICKNAMES) else model,
         effort=_effort(fields),
         max_turns=_turns(fields),
         background=_flag(fields, "background"),
@@ -127,7 +125,7 @@ def _notes(
         yield f"a tool cannot be denied in part for an agent, and is left out as a whole: {', '.join(partly)}"
     if isinstance(fields.get("mcpservers"), list | dict) and _inline(fields["mcpservers"]):
         yield "servers that stand in the file of an agent are not started: name those of settings or plugins"
-    if model in NICKNAMES[1:]:
+    if model in NICKNAMES:
         yield f"the model {model!r} is a name that is not known here; it takes that of its caller"
     mode = _text(fields, "permissionmode")
     if mode not in ("", "default", "plan"):

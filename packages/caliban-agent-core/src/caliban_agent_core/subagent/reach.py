@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from typing import Final
 
 from caliban_agent_core.subagent.definition import AgentDefinition
-from caliban_agent_core.subagent.spec import NAME
+from caliban_agent_core.subagent.spec import NAME, OTHER_NAMES
 from caliban_common.tool import ToolSpec
+
+SERVERS: Final = "mcp__"
+"""How the names of tools of servers begin."""
 
 
 def may_use(kind: AgentDefinition, tool: ToolSpec) -> bool:
@@ -22,5 +26,14 @@ def may_use(kind: AgentDefinition, tool: ToolSpec) -> bool:
 
 
 def matches(name: str, patterns: tuple[str, ...]) -> bool:
-    """Whether the name of a tool is one of `patterns`, in which `*` stands for anything."""
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+    """Whether the name of a tool is one of `patterns`, in which `*` stands for anything.
+
+    As in the rules of people, the bare name of a server (`mcp__docs`) is all of its tools, and the tool that
+    starts agents has the names that others have for it: what is denied must not depend on who reads it.
+    """
+    return any(_is_meant(name, pattern) for pattern in patterns)
+
+
+def _is_meant(name: str, pattern: str) -> bool:
+    is_server = pattern.startswith(SERVERS) and name.startswith(f"{pattern}__")
+    return is_server or fnmatchcase(name, pattern) or (name == NAME and pattern in OTHER_NAMES)

@@ -10,6 +10,8 @@ from caliban_common.text import one_line
 from caliban_common.tool import ShownArgument, ToolSpec
 
 NAME: Final = "Agent"
+OTHER_NAMES: Final = ("AgentTool", "Task")
+"""What the guide and other harnesses call it."""
 MAX_DESCRIPTION_CHARS = 300
 """Of each kind of agent that the tool tells of: a first request stays small."""
 

@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from caliban_tools_builtin.fs.text import LineEnd, line_end, with_line_end
+from caliban_tools_builtin.fs.text import LineEnd, line_end, with_feeds, with_line_end
 
 Tier: TypeAlias = Literal["exact", "whitespace"]
 
@@ -26,8 +26,8 @@ MAX_SPANS = 100_000
 MAX_NEW_CHARS = 10_000_000
 MAX_LINES = 200_000
 """Above this many lines in the file, blanks must match exactly."""
-COMPARISONS = 300_000
-"""How many lines the by-line search compares before it gives up: hostile input stays linear."""
+COMPARISONS = 500_000
+"""How many lines the by-line search compares at most: hostile input stays linear."""
 
 
 class Span(Struct, frozen=True, kw_only=True):
@@ -87,6 +87,7 @@ def apply(text: str, spans: tuple[Span, ...]) -> str:
 
 def line_range(text: str, span: Span) -> tuple[int, int]:
     """The first and last line (from 1) that the span touches."""
+    text = with_feeds(text)
     first = text.count("\n", 0, span.start) + 1
     return first, first + text.count("\n", span.start, max(span.start, span.end - 1))
 
@@ -196,10 +197,11 @@ def _but_for_blanks(text: str, old: str, new: str) -> Matches | None:
     closed = wanted[-1] == "" and len(wanted) > 1
     if closed:
         wanted.pop()
-    if text.count("\n") > MAX_LINES:
+    fed = with_feeds(text)
+    if fed.count("\n") > MAX_LINES:
         return None
     wanted = [line.rstrip(BLANKS) for line in wanted]
-    lines = split_lines(text)
+    lines = split_lines(fed)
     hits = list(_windows(lines, wanted))
     if not hits:
         return None
@@ -225,15 +227,20 @@ class Shift(Struct, frozen=True, kw_only=True):
 
 
 def _windows(lines: list[TextLine], wanted: list[str]) -> Iterator[tuple[list[TextLine], Shift]]:
-    """The runs of lines that equal `wanted` but for blanks, with their shift; they never overlap."""
+    """The runs of lines that equal `wanted` but for blanks, with their shift; they never overlap.
+
+    Raises `TooMany` rather than leave any out.
+    """
     anchor = next((index for index, line in enumerate(wanted) if line), None)
     if anchor is None:
         return
     key = wanted[anchor].lstrip(BLANKS)
     left = COMPARISONS
     first = 0
-    while first + len(wanted) <= len(lines) and left > 0:
+    while first + len(wanted) <= len(lines):
         left -= 1
+        if left < 0:
+            raise TooMany(f"old_string is like too many of the {len(lines):,} lines, but for their blanks")
         if lines[first + anchor].text.strip(BLANKS) == key:
             window = lines[first : first + len(wanted)]
             shift, compared = _shift(window, wanted)

@@ -100,8 +100,8 @@ def _all_edited(place: AdmittedPath, file: Snapshot | None, edits: tuple[TextEdi
         try:
             data, count = _edited(place, file, data, edit)
         except (EditRefused, FileRefused) as error:
-            message = f"edit #{number}: {error.message}"
-            raise EditRefused(message, hint=error.hint or "none of the edits was made") from error
+            hint = "; ".join(filter(None, (error.hint, "none of the edits was made")))
+            raise EditRefused(f"edit #{number}: {error.message}", hint=hint) from error
         total += count
     assert data is not None, "the first edit makes a file where there is none"
     return data, total

@@ -7,6 +7,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 from caliban_tools_builtin.fs.match import BLANKS, TextLine, split_lines
+from caliban_tools_builtin.fs.text import with_feeds
 
 MAX_LINES = 20_000
 SHOWN_LINES = 40
@@ -26,6 +27,7 @@ class NearMiss(Struct, frozen=True, kw_only=True):
 
 def nearest(text: str, old: str) -> NearMiss | None:
     """The text most like `old`; `None` when nothing is like it or the file has more than `MAX_LINES`."""
+    text = with_feeds(text)
     lines = split_lines(text) if text.count("\n") <= MAX_LINES else []
     wanted = [line.removesuffix("\r") for line in old.removesuffix("\n").split("\n")]
     if not lines or not any(line.strip(BLANKS) for line in wanted):

@@ -129,8 +129,9 @@ def new_cell(type: str, source: str, id: str | None) -> dict[str, Any]:
 
 
 def retyped(cell: Mapping[str, Any], type: str, source: str) -> dict[str, Any]:
-    """The cell as one of another type: id and metadata stay, results only make sense for code."""
-    kept = {key: value for key, value in cell.items() if key not in ("execution_count", "outputs")}
+    """The cell as one of another type: id and metadata stay, results only for code, attachments for text."""
+    apart = ("execution_count", "outputs", "attachments" if type == "code" else "outputs")
+    kept = {key: value for key, value in cell.items() if key not in apart}
     more: dict[str, Any] = {"execution_count": None, "outputs": []} if type == "code" else {}
     return {**kept, **more, "cell_type": type, "source": _form(source, as_lines=True)}
 

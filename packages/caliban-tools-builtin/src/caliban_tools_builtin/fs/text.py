@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias, assert_never
 
 from msgspec import Struct
 
+from caliban_common.decoding import WINDOWS_1252, mostly_utf8, windows_1252
 from caliban_common.text import clean
 from caliban_tools_builtin.errors import FileRefused
 
@@ -20,11 +21,6 @@ Encoding: TypeAlias = Literal["utf-8", "utf-8 with stray bytes", "utf-16-le", "u
 LineEnd: TypeAlias = Literal["\n", "\r\n", "\r"]
 
 _UTF32 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
-_WINDOWS_1252 = (
-    "".join(map(chr, range(0x80)))
-    + "€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ"
-    + "".join(map(chr, range(0xA0, 0x100)))
-)
 
 
 class TextFormat(Struct, frozen=True, kw_only=True):
@@ -61,7 +57,7 @@ def readable(data: bytes) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
-        encoding: Encoding = "utf-8 with stray bytes" if _mostly_utf8(data) else "windows-1252"
+        encoding: Encoding = "utf-8 with stray bytes" if mostly_utf8(data) else "windows-1252"
         return clean(_decode(data, encoding) or "")
 
 
@@ -74,11 +70,6 @@ def encode(text: str, form: TextFormat, shown: str) -> bytes:
             f"{shown} is encoded as {form.encoding}, which has no {text[error.start]!r}",
             hint="use other characters, or convert the file to UTF-8 first",
         ) from error
-
-
-def windows_1252(data: bytes) -> str:
-    """`data` as windows-1252, in which every byte has a character."""
-    return codecs.charmap_decode(data, "strict", _WINDOWS_1252)[0]
 
 
 def from_windows_1252(text: str) -> bytes | None:
@@ -109,6 +100,11 @@ def with_line_end(text: str, eol: LineEnd) -> str:
     return text if eol == "\n" else text.replace("\n", eol)
 
 
+def with_feeds(text: str) -> str:
+    """`text`, as long as it is, with LF where lone CRs are its line ends."""
+    return text if "\n" in text else text.replace("\r", "\n")
+
+
 def lines_of(text: str, eol: LineEnd) -> list[str]:
     """The lines of `text` without their ends; a final line end opens no further line."""
     if not text:
@@ -130,15 +126,8 @@ def _encoding(data: bytes, shown: str) -> tuple[Encoding, bytes]:
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
-        return ("utf-8 with stray bytes" if bom or _mostly_utf8(data) else "windows-1252"), bom
+        return ("utf-8 with stray bytes" if bom or mostly_utf8(data) else "windows-1252"), bom
     return "utf-8", bom
-
-
-def _mostly_utf8(data: bytes) -> bool:
-    """Whether well-formed multi-byte characters outnumber the bytes that fit none."""
-    text = data.decode("utf-8", "surrogateescape")
-    stray = len(text) - len(text.encode("utf-8", "ignore").decode("utf-8"))
-    return len(text) - len(text.encode("ascii", "ignore")) > 2 * stray
 
 
 def _decode(data: bytes, encoding: Encoding) -> str | None:
@@ -164,6 +153,6 @@ def _encode(text: str, encoding: Encoding) -> bytes:
         case "utf-16-le" | "utf-16-be":
             return text.encode(encoding, "surrogatepass")
         case "windows-1252":
-            return codecs.charmap_encode(text, "strict", codecs.charmap_build(_WINDOWS_1252))[0]
+            return codecs.charmap_encode(text, "strict", codecs.charmap_build(WINDOWS_1252))[0]
         case _:
             assert_never(encoding)

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from caliban_common.text import whole_characters
+
 
 class Window(Struct, frozen=True, kw_only=True):
     """The lines asked for, each cut at the bound, and how many lines the pass saw."""
@@ -15,7 +17,10 @@ class Window(Struct, frozen=True, kw_only=True):
 
 
 def window(chunks: Iterable[bytes], *, first: int, last: int, max_line_bytes: int) -> Window:
-    """Lines `first`..`last` (from 1) of the bytes in `chunks`, without their line feeds."""
+    """Lines `first`..`last` (from 1) of the bytes in `chunks`, without their line feeds.
+
+    What is cut at `max_line_bytes` loses the character there: half of one would make it no UTF-8.
+    """
     kept: list[bytes] = []
     number, current, seen_any, closed = 1, bytearray(), False, True
     for chunk in chunks:
@@ -35,4 +40,5 @@ def window(chunks: Iterable[bytes], *, first: int, last: int, max_line_bytes: in
                 current += piece[: max_line_bytes - len(current)]
     if not closed and first <= number <= last:
         kept.append(bytes(current))
-    return Window(lines=tuple(kept), total=number - 1 if closed and seen_any else number if seen_any else 0)
+    lines = (whole_characters(line) if len(line) == max_line_bytes else line for line in kept)
+    return Window(lines=tuple(lines), total=number - 1 if closed and seen_any else number if seen_any else 0)

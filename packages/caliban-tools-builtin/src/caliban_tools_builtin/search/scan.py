@@ -116,7 +116,7 @@ def _lines_of(path: str) -> Iterator[tuple[int, bytes]]:
 
 def _decoder(*, legacy: bool) -> Callable[[bytes], str]:
     if legacy:
-        from caliban_tools_builtin.fs.text import windows_1252
+        from caliban_common.decoding import windows_1252
 
         return windows_1252
     return lambda line: line.decode("utf-8", "surrogateescape")

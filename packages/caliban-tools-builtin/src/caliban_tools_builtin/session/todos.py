@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import count
 from typing import Any, Final
 
 from caliban_common.arguments import ArgumentError, Arguments
@@ -43,19 +44,21 @@ def checked_todos(items: tuple[Mapping[str, Any], ...]) -> tuple[Mapping[str, An
     """The tasks as they are kept: one without an id is numbered. Raises `ArgumentError`."""
     if len(items) > MAX_TODOS:
         raise ArgumentError(f"{len(items)} todos are too many: at most {MAX_TODOS}")
-    todos = tuple(_todo(item, number) for number, item in enumerate(items, 1))
-    id, count = Counter(todo["id"] for todo in todos).most_common(1)[0] if todos else ("", 0)
-    if count > 1:
-        raise ArgumentError(f"{count} todos have the id {id!r}: each needs its own")
+    given = {str(item.get("id")) for item in items}
+    free = (id for id in map(str, count(1)) if id not in given)
+    todos = tuple(_todo(item, number, free) for number, item in enumerate(items, 1))
+    id, times = Counter(todo["id"] for todo in todos).most_common(1)[0] if todos else ("", 0)
+    if times > 1:
+        raise ArgumentError(f"{times} todos have the id {id!r}: each needs its own")
     return todos
 
 
-def _todo(item: Mapping[str, Any], number: int) -> Mapping[str, Any]:
+def _todo(item: Mapping[str, Any], number: int, free: Iterator[str]) -> Mapping[str, Any]:
     id, content, status = item.get("id"), item.get("content"), item.get("status")
     if isinstance(id, int):
         id = str(id)
     if id is None:
-        id = str(number)
+        id = next(free)
     if not isinstance(id, str) or not 0 < len(id) <= MAX_ID_CHARS:
         raise ArgumentError(f"todo {number}: id must be a string of 1 to {MAX_ID_CHARS} characters")
     if not isinstance(content, str) or not content.strip():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from caliban_common.text import whole_characters
+
 
 class OutputRing:
     """Keeps at least the last `max_bytes` of what it is fed, and never more than twice that."""
@@ -23,24 +25,14 @@ class OutputRing:
         if len(self._kept) > 2 * self._max_bytes:
             del self._kept[: -self._max_bytes]
 
-    def read(self, since: int, max_bytes: int) -> tuple[int, bytes]:
+    def read(self, since: int, max_bytes: int, *, complete: bool = False) -> tuple[int, bytes]:
         """At most `max_bytes` from number `since` on, or from the oldest that is kept; and their number.
 
-        A character that the bound would cut in two stays for the next look.
+        A character that is cut in two, by the bound or because its rest is still to come, stays for the next
+        look; where the stream is `complete`, no rest comes.
         """
         start = min(max(since, self.first), self.total_bytes)
         place = start - self.first
         data = bytes(self._kept[place : place + max_bytes])
-        return start, data if start + len(data) == self.total_bytes else _whole(data)
-
-
-def _whole(data: bytes) -> bytes:
-    """`data` without the beginning of a character whose end is missing."""
-    for back in range(1, min(4, len(data)) + 1):
-        byte = data[-back]
-        if byte >= 0xC0:
-            length = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
-            return data[:-back] if length > back else data
-        if byte < 0x80:
-            break
-    return data
+        is_end = complete and start + len(data) == self.total_bytes
+        return start, data if is_end else whole_characters(data)

@@ -61,7 +61,7 @@ class KillShell:
 def _look(shell: BackgroundShell, since: int, context: ToolContext) -> ToolOutput:
     """How the shell stands, and what it has printed from `since` on: no news any more to who looks."""
     shell.is_known = shell.is_known or shell.over.is_set() or not context.agent
-    start, data = shell.output.read(since, MAX_BYTES)
+    start, data = shell.output.read(since, MAX_BYTES, complete=shell.over.is_set())
     shell.offset = end = start + len(data)
     total = shell.output.total_bytes
     capture = Capture(OutputLimit(head_bytes=MAX_BYTES, tail_bytes=0, last_frames=True))

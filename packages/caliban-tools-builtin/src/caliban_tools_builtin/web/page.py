@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from typing import Final
 
 from caliban_common.lazy import lazy_pattern
 from caliban_common.text import clean
 from caliban_tools_builtin.errors import WebFailed
+from caliban_tools_builtin.web.charset import is_binary, said_inside, text_of
 
 MAX_HTML_BYTES: Final = 5_000_000
 MAX_DEPTH: Final = 500
-_NO_CHARSETS: Final = ("punycode", "idna", "unicode-escape", "raw-unicode-escape", "undefined")
-"""Encodings that no page is in; the first takes time that grows with the square of the length."""
 _ASIDE: Final = ("nav", "footer", "aside")
 _TEXT: Final = lazy_pattern(
     r"text/.*|application/(?:[\w.+-]+\+)?(?:json|xml|yaml|toml|javascript|x-www-form-urlencoded|x-ndjson)"
     r"|application/(?:x-)?(?:sh|tex|httpd-php|sql|graphql)|image/svg\+xml|message/.*"
 )
-_META: Final = re.compile(rb"<meta[^>]{0,200}?charset=[\"']?([\w-]{1,40})", re.IGNORECASE)
 
 
 def page_text(body: bytes, content_type: str, url: str) -> str:
@@ -35,9 +32,11 @@ def page_text(body: bytes, content_type: str, url: str) -> str:
         hint = "fetch it with a command if it is needed as a file"
         raise WebFailed(f"{url} is {kind}, {len(body)} bytes: not text", hint=hint)
     is_html = kind in ("text/html", "application/xhtml+xml")
-    if charset is None and is_html and (found := _META.search(body[:2048])) is not None:
-        charset = found[1].decode("ascii")
-    text = _decoded(body, charset)
+    charset = None if "json" in kind else charset or said_inside(body)  # JSON is UTF-8 (RFC 8259)
+    if not is_html and is_binary(body, charset):
+        hint = "fetch it with a command if it is needed as a file"
+        raise WebFailed(f"{url} is said to be {kind}, and its {len(body)} bytes are not text", hint=hint)
+    text = text_of(body, charset)
     return _markdown(text, url) if is_html else text
 
 
@@ -45,16 +44,6 @@ def _split(content_type: str) -> tuple[str, str | None]:
     kind, _, rest = content_type.partition(";")
     found = re.search(r"charset=\s*\"?([\w.:-]+)", rest, re.IGNORECASE)
     return kind.strip().lower(), None if found is None else found[1]
-
-
-def _decoded(body: bytes, charset: str | None) -> str:
-    for name in filter(None, (charset, "utf-8")):
-        try:
-            if codecs.lookup(name).name not in _NO_CHARSETS:
-                return body.decode(name).removeprefix("\ufeff")  # refuses what unpacks, such as zlib
-        except (LookupError, ValueError):
-            continue  # not known, wrong, or no encoding of text
-    return body.decode("windows-1252", "replace")
 
 
 def _markdown(html: str, url: str) -> str:

@@ -51,7 +51,11 @@ def checked_url(text: str) -> str:
 
 def redirect_target(url: str, location: str) -> str:
     """Where an answer of `url` leads with its header `location`. Raises `ArgumentError`."""
-    return checked_url(urljoin(url, location))
+    try:
+        target = urljoin(url, location)
+    except ValueError as error:
+        raise ArgumentError(f"that is no URL: {error}") from error
+    return checked_url(target)
 
 
 def is_inward(url: str) -> bool:

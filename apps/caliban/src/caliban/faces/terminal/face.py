@@ -17,6 +17,7 @@ from caliban.cli.options import Options
 from caliban.early_signals import EarlySignals
 from caliban.errors import MissingKey
 from caliban.faces.cancel_target import alone
+from caliban.faces.hush import hush_libraries
 from caliban.faces.terminal.aside import OutputAside
 from caliban.faces.terminal.signals import watch_ends
 from caliban_commands.answer import SwitchSession
@@ -42,6 +43,7 @@ def converse(options: Options, signals: EarlySignals, first: FirstFrame | None =
     It takes over from `first`, where that is on the screen. Raises `CalibanError` for what keeps it from
     starting.
     """
+    hush_libraries()
     face = TerminalFace(options, signals)
     try:
         return anyio.run(face.run, first, backend="asyncio")
