@@ -63,6 +63,13 @@ _OTHER_LIMIT = (
 )
 """Limits of something else than the prompt."""
 
+_TOO_LARGE_A_REQUEST = (
+    r"request too large for|tokens must be reduced|limit:? (\d[\d,]*)"
+    r"(?:[^\d]{1,20}\d[\d,]*)?[^\d]{1,20}requested:? (\d[\d,]*)"
+)
+"""One request beyond a limit of tokens per minute: it never fits, however long one waits."""
+_PER_TIME = r"per (?:second|min(?:ute)?|hour|day)\b"
+
 _BILLING = (
     r"credit balance is too low|insufficient (?:balance|credits?|funds|quota)|exceeded your current quota"
     r"|billing (?:details|hard limit|is not|not active)|requires more credits|payment required|out of credits"
@@ -146,6 +153,11 @@ def error_for_type(kind: str, message: str, *, provider: str, secrets: Collectio
 
 
 def _class_for(status: int | None, parsed: ErrorBody) -> type[ProviderError]:
+    said = _class_as_said(status, parsed)
+    return ContextTooLong if said is RateLimited and _never_fits(status, parsed.text.lower()) else said
+
+
+def _class_as_said(status: int | None, parsed: ErrorBody) -> type[ProviderError]:
     for name in parsed.kinds:
         if (by_word := _by_kind(name)) is not None:
             return by_word
@@ -196,6 +208,17 @@ def _by_kind(name: str) -> type[ProviderError] | None:
             return ModelUnavailable
         case _:
             return None
+
+
+def _never_fits(status: int | None, words: str) -> bool:
+    """Whether a limit of the rate refuses a request for its own size: only a shorter one passes."""
+    if status == 413:
+        return True
+    found = re.search(_TOO_LARGE_A_REQUEST, words)
+    if found is None or found[1] is None:
+        return found is not None
+    limit, requested = (int(number.replace(",", "")) for number in found.groups())
+    return requested > limit
 
 
 def _by_phrase(status: int | None, text: str, words: str) -> type[ProviderError] | None:
@@ -313,6 +336,8 @@ def _hint(kind: type[ProviderError], status: int, told_s: float | None, words: s
         return "the key is known but not allowed to do this, or it is wrong: check the account and the key"
     if kind is InvalidRequest and (status in (404, 405) or 300 <= status < 400):
         return "check the base URL: most servers want a path in it, such as /v1"
+    if kind is ContextTooLong and re.search(_PER_TIME, words.lower()):
+        return "the account may send less than this at once: begin a new session, or use another model"
     if kind is InvalidRequest and re.search(_REASONING, words.lower()):
         return (
             "the server wants the model's reasoning sent back: say so by the option "
