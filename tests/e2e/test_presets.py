@@ -124,3 +124,79 @@ def test_what_only_a_request_knows_and_what_a_model_is_are_settings(cli):
     assert (body["thinking"], body["service_tier"]) == ({"type": "enabled"}, "flex")
     assert body["max_completion_tokens" if "max_completion_tokens" in body else "max_tokens"] == 1234
     assert json.loads(done.out)["total_cost_usd"] == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize("by_flag", [False, True])
+def test_a_preset_behind_a_proxy_keeps_the_habits_of_its_server(cli, by_flag):
+    with LoopbackServer([chat.exchange(chat.text("done"))]) as server:
+        args = ("--base-url", server.url) if by_flag else ()
+        cli.configure("" if by_flag else f'[provider.mistral]\nbase_url = "{server.url}/v1"\n')
+        args = ("--provider", "mistral", "--model", "m", *args)
+        done = cli.run(*args, "-p", "hi", env={"MISTRAL_API_KEY": "k"})
+        assert (done.code, done.out) == (0, "done\n"), done.err
+        assert "stream_options" not in json.loads(server.requests[0].body)
+
+
+def test_a_request_that_no_wait_makes_fit_is_asked_once(cli):
+    words = "Request too large for model `m` on tokens per minute (TPM): Limit 6000, Requested 7071"
+    refused = failure(413, words, code="rate_limit_exceeded", retry_after="8")
+    with LoopbackServer(default=refused) as server:
+        cli.configure(GROQ.format(url=server.url))
+        done = cli.run("--provider", "groq", "--model", "m", "-p", "hi", env={"GROQ_API_KEY": "k1"})
+        assert (done.code, len(server.requests)) == (1, 1), done.err
+    assert "the account may send less than this at once" in done.err
+
+
+def test_a_model_behind_a_server_that_breaks_keeps_what_it_wrote_even_where_that_began_like_a_call(cli):
+    broken = chat.broken(chat.text("```json\n", '{"name": ', "and so on"), after=4)
+    with LoopbackServer(default=broken) as server:
+        cli.configure(GROQ.format(url=server.url))
+        done = cli.run("--provider", "groq", "--model", "qwen3", "-p", "hi", env={"GROQ_API_KEY": "k1"})
+    assert (done.code, done.out) == (1, '```json\n{"name": and so on\n'), done.err
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("gemini", "did you mean google?"),
+        ("Kimi", "did you mean moonshot?"),
+        ("dashscope", "did you mean qwen?"),
+        ("z.ai", "did you mean zai?"),
+        ("github-copilot", "put a gateway before it, such as litellm"),
+        ("anthropic/claude-sonnet-4-6", "a model is named by --model anthropic/claude-sonnet-4-6"),
+        ("nobody-knows-it", "caliban models --providers lists all there are"),
+    ],
+)
+def test_a_provider_by_another_name_is_told_the_way_on(cli, name, hint):
+    done = cli.run("--provider", name, "-p", "hi")
+    assert (done.code, done.out) == (64, ""), done.err
+    assert f"no provider is called {name!r}" in done.err and hint in done.err
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("--model", "groq/"), "'groq/' names a provider and no model"),
+        (("--model", "a\nb"), "'a b' is no name of a model"),
+        (("--model", "anthropic/m", "--fallback-model", "groq/"), "'groq/' names a provider and no model"),
+    ],
+)
+def test_a_model_that_is_none_is_refused_before_anything_is_sent(cli, args, message):
+    done = cli.run(*args, "-p", "hi")
+    assert (done.code, cli.server.requests) == (78, ()) and message in done.err, done.err
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("--provider", "mistral", "--model", "mistral/devstral"),
+        ("--model", " mistral/devstral "),
+        ("--provider", "mistral", "--model", " devstral"),
+    ],
+)
+def test_a_model_goes_to_its_provider_by_its_bare_name(cli, args):
+    with LoopbackServer([chat.exchange(chat.text("done"))]) as server:
+        cli.configure(f'[provider.mistral]\nbase_url = "{server.url}"\n')
+        done = cli.run(*args, "-p", "hi", env={"MISTRAL_API_KEY": "k"})
+        assert (done.code, done.out) == (0, "done\n"), done.err
+        assert json.loads(server.requests[0].body)["model"] == "devstral"

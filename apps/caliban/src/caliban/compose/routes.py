@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from caliban.cli.options import ModelOptions
 from caliban.compose.catalog import ProviderCatalog, ProviderEntry, SettingsTable, provider_tables
-from caliban.compose.choice import ROUTER_VARIABLE, ModelInputs, choose_model, split_model
+from caliban.compose.choice import ROUTER_VARIABLE, ModelInputs, apart, choose_model, split_model
 from caliban.compose.project import ALLOWED
 from caliban.compose.projectroutes import routes_of_project, say_left_out
 from caliban.compose.provider import make_provider
@@ -214,9 +214,7 @@ def _pinned(
     sent elsewhere.
     """
     first = config.routes_for(MAIN)[0]
-    if wanted.provider is None:
-        named, model = split_model(wanted.model, first.provider, catalog.tables)
-        wanted = replace(wanted, provider=named, model=model)
+    wanted = apart(wanted, first.provider, catalog.tables)
     if wanted.provider not in (None, first.provider):
         choice = choose_model(wanted, settings)
         model = choice.model or catalog.entry(choice.provider).default_model
