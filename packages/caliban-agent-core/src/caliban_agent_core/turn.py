@@ -196,6 +196,12 @@ def waiting_calls(messages: Sequence[Message]) -> tuple[ToolUseBlock, ...]:
     return ()
 
 
+def last_answer(messages: Sequence[Message]) -> str:
+    """What a history ends with that has come to its end; empty for any other."""
+    last = messages[-1] if messages else None
+    return "" if last is None or last.role != "assistant" or last.tool_uses else last.text
+
+
 def waiting_for(work: ToolBatch) -> Stop | None:
     """The end of a run whose calls wait for somebody who answers later."""
     if not work.deferred:

@@ -22,6 +22,12 @@ async def walled(name: str, work: Callable[[], Awaitable[ToolOutput]]) -> tuple[
     except ArgumentError as error:
         return ToolOutput.of(f"Error: invalid input: {name}: {error.message}", is_error=True), "invalid"
     except (Exception, SystemExit) as error:
-        reason = one_line(str(error), max_chars=2000)
-        text = f"Error: execution failed: {type(error).__name__}: {reason}"
+        text = f"Error: execution failed: {one_line(_reason(error), max_chars=2000)}"
         return ToolOutput.of(text, is_error=True), "ran"
+
+
+def _reason(error: BaseException) -> str:
+    """What went wrong; of a group of errors what went wrong inside."""
+    if isinstance(error, BaseExceptionGroup):
+        return "; ".join(map(_reason, error.exceptions))
+    return f"{type(error).__name__}: {error}"
