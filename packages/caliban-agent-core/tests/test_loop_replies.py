@@ -187,6 +187,12 @@ async def test_a_prompt_that_leaves_no_room_for_a_word_is_compacted_like_one_tha
     )
 
 
+async def test_a_reply_that_its_provider_pauses_is_one_answer_with_what_follows() -> None:
+    pieces = [reply("I look. ", stop_reason="pause_turn"), reply("Found. ", stop_reason="pause_turn")]
+    _, outcome = await play(Agent(ScriptedProvider([*pieces, reply("It is 5.")]), "m"))
+    assert (outcome.text, outcome.turns) == ("I look. Found. It is 5.", 3)
+
+
 async def test_a_wait_that_a_server_names_is_shown_within_its_own_allowance() -> None:
     busy = RateLimited("slow", retry_after_s=0.001)
     provider = ScriptedProvider([*[failure(busy)] * 4, reply("at last")])

@@ -297,6 +297,18 @@ def test_the_told_wait_reaches_the_error_and_an_absurd_one_its_hint() -> None:
     )
 
 
+@pytest.mark.parametrize("lead", ["", "event: error\n", "\r\nevent: error\r\nid: 5\r\n"])
+def test_a_refusal_that_is_written_as_an_event_is_read_like_any_other(lead: str) -> None:
+    told = openai("the prompt is too long", "invalid_request_error", "context_length_exceeded")
+    body = lead.encode() + b"data: " + told + b"\n\n"
+    error = error_for(400, {}, body, provider="acme")
+    assert (type(error), error.message, error.code) == (
+        ContextTooLong,
+        "the conversation is too long for the model of acme (HTTP 400): the prompt is too long",
+        "context_length_exceeded",
+    )
+
+
 def test_who_may_send_less_at_once_is_told_so() -> None:
     body = openai(
         "Request too large on tokens per min: Limit 9, Requested 10", "tokens", "rate_limit_exceeded"

@@ -163,6 +163,7 @@ class Turn:
             await self._dispatcher.tell_batch(work)
             return TurnOutcome(reply=reply, work=work, stop=waiting_for(work))
         if reply.stop_reason == "pause_turn":
+            self._state.pause()
             return TurnOutcome(reply=reply)
         return TurnOutcome(reply=reply, stop=Stop(kind="end_of_turn"))
 
