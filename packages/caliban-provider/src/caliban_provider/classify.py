@@ -17,6 +17,7 @@ from caliban_provider.error_body import ErrorBody
 from caliban_provider.errors import (
     AuthenticationError,
     BadResponse,
+    BeyondRate,
     BillingError,
     ContextTooLong,
     InvalidRequest,
@@ -68,8 +69,6 @@ _TOO_LARGE_A_REQUEST = (
     r"(?:[^\d]{1,20}\d[\d,]*)?[^\d]{1,20}requested:? (\d[\d,]*)"
 )
 """One request beyond a limit of tokens per minute: it never fits, however long one waits."""
-_PER_TIME = r"per (?:second|min(?:ute)?|hour|day)\b"
-
 _BILLING = (
     r"credit balance is too low|insufficient (?:balance|credits?|funds|quota)|exceeded your current quota"
     r"|billing (?:details|hard limit|is not|not active)|requires more credits|payment required|out of credits"
@@ -154,7 +153,7 @@ def error_for_type(kind: str, message: str, *, provider: str, secrets: Collectio
 
 def _class_for(status: int | None, parsed: ErrorBody) -> type[ProviderError]:
     said = _class_as_said(status, parsed)
-    return ContextTooLong if said is RateLimited and _never_fits(status, parsed.text.lower()) else said
+    return BeyondRate if said is RateLimited and _never_fits(status, parsed.text.lower()) else said
 
 
 def _class_as_said(status: int | None, parsed: ErrorBody) -> type[ProviderError]:
@@ -318,6 +317,7 @@ _SAID: Mapping[type[ProviderError], str] = MappingProxyType(
         BillingError: "{} reports a matter of billing",
         ModelUnavailable: "{} does not offer the model",
         ContextTooLong: "the conversation is too long for the model of {}",
+        BeyondRate: "the conversation is more than {} takes at once",
         RequestTooLarge: "the request is too large for {}",
         RateLimited: "{} limits the rate of requests",
         Overloaded: "{} is overloaded",
@@ -336,8 +336,6 @@ def _hint(kind: type[ProviderError], status: int, told_s: float | None, words: s
         return "the key is known but not allowed to do this, or it is wrong: check the account and the key"
     if kind is InvalidRequest and (status in (404, 405) or 300 <= status < 400):
         return "check the base URL: most servers want a path in it, such as /v1"
-    if kind is ContextTooLong and re.search(_PER_TIME, words.lower()):
-        return "the account may send less than this at once: begin a new session, or use another model"
     if kind is InvalidRequest and re.search(_REASONING, words.lower()):
         return (
             "the server wants the model's reasoning sent back: say so by the option "
@@ -348,6 +346,7 @@ def _hint(kind: type[ProviderError], status: int, told_s: float | None, words: s
         BillingError: "check the account's plan and balance, or use another provider",
         ModelUnavailable: "check the model's name against the models that the provider lists",
         ContextTooLong: "begin a new session, or use a model with a larger window",
+        BeyondRate: "the account may send less than this at once: begin a new session, or use another model",
         RequestTooLarge: "send fewer or smaller attachments",
         BadResponse: "check the base URL",
     }.get(kind)

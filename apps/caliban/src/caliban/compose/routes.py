@@ -101,8 +101,10 @@ def read_routing(inputs: ModelInputs, report: Report) -> Routing:
             f"{' and '.join(CLASSIFIER_KEYS)} name two models", hint="they are one key: leave one of them out"
         )
     try:
-        config = with_overrides(config, overrides)
-    except RouterConfigError as error:
+        config = with_overrides(config, overrides, lambda model, own: _split(model, own, catalog))
+        for name in config.provider_names:
+            catalog.entry(name)
+    except (RouterConfigError, UnknownProvider) as error:
         raise ConfigError(error.message, hint=error.hint) from error
     fallback = _fallback(wanted, settings, config.routes_for(MAIN)[0].provider, catalog)
     config = _with_fallback(_pinned(config, wanted, settings, catalog), fallback)
