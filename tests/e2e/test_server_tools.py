@@ -120,3 +120,10 @@ def test_what_a_wire_does_not_have_is_refused_by_name(cli, flags, settings, env,
     cli.configure(settings)
     done = cli.run("-p", "hi", "--provider", *flags, env=env)
     assert (done.code, told in done.err) == (code, True), done.err
+
+
+def test_an_answer_that_its_vendor_pauses_is_printed_whole(cli):
+    paused = anthropic.exchange(anthropic.text("It was "), stop_reason="pause_turn")
+    cli.script(paused, anthropic.exchange(anthropic.text("them.")))
+    done = cli.run("-p", "Who won?")
+    assert (done.code, done.out) == (0, "It was them.\n"), done.err

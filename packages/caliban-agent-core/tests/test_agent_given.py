@@ -11,9 +11,18 @@ import pytest
 from hang_guard import HANG_S
 from msgspec.structs import replace
 
-from caliban_agent_core import Agent, AgentOptions, ApprovalRequest, Decision, ToolDefinitionError, tool, user
+from caliban_agent_core import (
+    Agent,
+    AgentOptions,
+    ApprovalRequest,
+    Decision,
+    Gate,
+    ToolDefinitionError,
+    tool,
+    user,
+)
 from caliban_common.message import assistant
-from caliban_provider.testing.scripted import ScriptedProvider, reply
+from caliban_provider.testing.scripted import ScriptedProvider, reply, tool_call
 
 pytestmark = pytest.mark.anyio
 
@@ -30,7 +39,7 @@ class Desk:
 
 
 def make_agent(**given: Any) -> Agent:
-    return Agent(ScriptedProvider([reply("Yes.")]), "m", **given)
+    return Agent(**{"provider": ScriptedProvider([reply("Yes.")]), "model": "m", **given})
 
 
 async def test_events_of_a_run_that_was_not_entered_say_so_and_can_be_read_once_it_is() -> None:
@@ -49,12 +58,88 @@ async def test_events_of_a_run_that_was_not_entered_say_so_and_can_be_read_once_
         ({"gate": Desk()}, r"gate takes Gate, not Desk: .*Gate\(approver="),
         ({"options": {"max_turns": 3}}, r"options takes AgentOptions, not dict: AgentOptions\(max_turns"),
         ({"system": ["be brief"]}, r"system takes Message, not list: a text"),
+        (
+            {"provider": "anthropic"},
+            r"provider takes an object with stream\(\), not str: connect",
+        ),
+        ({"provider": ScriptedProvider}, r"not the class ScriptedProvider: connect"),
+        ({"model": None}, r"model takes str, not NoneType"),
+        ({"hooks": [print]}, r"hooks takes an object with fire\(\), not list"),
+        ({"compactor": print}, r"compactor takes an object with compact\(\), not builtin_function_or_method"),
     ],
-    ids=["gate", "options", "system"],
+    ids=["gate", "options", "system", "name", "class", "model", "hooks", "compactor"],
 )
 async def test_an_argument_of_another_type_is_refused_where_the_agent_is_made(given: Any, said: str) -> None:
     with pytest.raises(TypeError, match=said):
         make_agent(**given)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"rules": lambda tool, args: True}, r"rules takes an object with decide\(\), not function"),
+        ({"approver": lambda request: True}, r"approver takes an object with approve\(\), not function"),
+        ({"approver": Desk}, r"approver takes an object with approve\(\), not the class Desk"),
+        ({"log": []}, r"log takes an object with record\(\), not list"),
+    ],
+)
+def test_a_gate_of_anything_that_does_not_judge_is_refused_where_it_is_made(given: Any, said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        Gate(**given)
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "said"),
+    [
+        ({"max_turns": "5"}, TypeError, "max_turns takes a whole number, not '5'"),
+        ({"max_turns": True}, TypeError, "max_turns takes a whole number, not True"),
+        ({"max_turns": None}, TypeError, "max_turns takes a whole number, not None"),
+        ({"max_turns": -1}, ValueError, "max_turns takes a number at least 0, not -1"),
+        ({"max_tokens": 0}, ValueError, "max_tokens takes a number at least 1, not 0"),
+        ({"event_buffer": -1}, ValueError, "event_buffer takes a number at least 0, not -1"),
+        ({"temperature": float("nan")}, ValueError, "temperature takes a number from 0 to 2, not nan"),
+        ({"auto_compact_threshold": 75}, ValueError, "from 0 to 1, not 75"),
+        ({"effort": "huge"}, ValueError, "effort takes one of low, medium, high, xhigh, max, not 'huge'"),
+        ({"retry": 3}, TypeError, "retry takes RetryPolicy, not int"),
+        ({"session_id": 5}, TypeError, "session_id takes str, not int"),
+        ({"masker": str}, TypeError, "masker takes Masker, not type"),
+    ],
+)
+def test_an_option_that_cannot_be_is_refused_by_its_name(
+    given: Any, kind: type[Exception], said: str
+) -> None:
+    with pytest.raises(kind, match=said):
+        AgentOptions(**given)
+
+
+def test_every_option_with_a_bound_takes_what_it_says() -> None:
+    none = (
+        "max_tokens",
+        "thinking_tokens",
+        "server_result_cap_chars",
+        "temperature",
+        "auto_compact_threshold",
+    )
+    least = AgentOptions(max_turns=0, event_buffer=0, temperature=2, auto_compact_threshold=0.0)
+    given = AgentOptions(**dict.fromkeys(none), timing=least.timing)
+    assert given == AgentOptions(auto_compact_threshold=None, timing=least.timing)
+
+
+async def test_a_session_by_another_type_is_refused_before_a_request() -> None:
+    with pytest.raises(TypeError, match="session_id takes str, not int"):
+        make_agent().run("x", session_id=5)  # type: ignore[call-overload]
+
+
+async def test_an_approver_that_answers_at_once_need_not_be_async() -> None:
+    class AtOnce:
+        def approve(self, request: ApprovalRequest) -> Decision:
+            return Decision(action="allow")
+
+    provider = ScriptedProvider([reply(tool_call("look")), reply("Done.")])
+    gate = Gate(approver=AtOnce())  # type: ignore[arg-type]
+    end = await Agent(provider, "m", tools=[look], gate=gate).run_to_end("x")
+    results = [result for message in end.messages for result in message.tool_results]
+    assert [block.text for result in results for block in result.content] == ["seen"]
 
 
 @pytest.mark.parametrize("tools", [look, None, {"look": look}], ids=["one", "none", "table"])
@@ -122,7 +207,9 @@ class Opaque:
     """Nothing that pydantic knows."""
 
 
-@pytest.mark.parametrize("kind", [5, Opaque, Callable[[], int]], ids=["value", "class", "no_schema"])
+@pytest.mark.parametrize(
+    "kind", [5, Opaque, Callable[[], int], "Nowhere"], ids=["value", "class", "no_schema", "name"]
+)
 async def test_a_type_that_no_answer_can_have_is_refused_before_a_request(kind: Any) -> None:
     agent = make_agent()
     with pytest.raises(TypeError, match="output_type takes what pydantic can validate and describe, not "):
@@ -139,3 +226,15 @@ async def test_a_summary_that_is_asked_for_needs_no_reader_of_its_events() -> No
         True,
         ["warned", "history_replaced"],
     )
+
+
+async def test_an_answer_that_is_none_is_a_denial_that_says_so() -> None:
+    class Vague:
+        async def approve(self, request: ApprovalRequest) -> Decision:
+            return Decision(action="perhaps")  # type: ignore[arg-type]
+
+    provider = ScriptedProvider([reply(tool_call("look")), reply("Done.")])
+    end = await Agent(provider, "m", tools=[look], gate=Gate(approver=Vague())).run_to_end("x")
+    results = [result for message in end.messages for result in message.tool_results]
+    said = "".join(block.text for result in results for block in result.content)
+    assert "the approver failed: TypeError: it answered 'perhaps', which is none of allow, ask, deny" in said

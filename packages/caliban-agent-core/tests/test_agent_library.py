@@ -6,7 +6,8 @@ import gc
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
-from typing import Any
+from datetime import date
+from typing import Any, Literal
 
 import anyio
 import pytest
@@ -263,6 +264,54 @@ async def test_a_typed_answer_is_checked_and_asked_for_again() -> None:
         .messages[-1]
         .text.startswith("That answer cannot be used: people: Field required")
     )
+
+
+async def test_a_run_that_has_its_answer_is_resumed_without_asking_for_another() -> None:
+    history = (user("a city"), assistant('{"name": "Rome", "people": 3}'))
+    provider = ScriptedProvider([reply('{"name": "Rome", "people": 4}')])
+    agent = Agent(provider, "m")
+    plain = await agent.resume_to_end(history)
+    typed = await agent.resume_to_end(history, output_type=City)
+    assert (plain.stop.kind, plain.text, plain.messages) == ("end_of_turn", history[1].text, history)
+    assert (typed.output, provider.requests) == (City(name="Rome", people=3), [])
+    unfit = await agent.resume_to_end((*history[:1], assistant("Rome")), output_type=City)
+    assert (unfit.output, len(provider.requests)) == (City(name="Rome", people=4), 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "written", "value"),
+    [
+        (str, "Rome, since {A: 1}", "Rome, since {A: 1}"),
+        (str, 'Say {"a": 1}', 'Say {"a": 1}'),
+        (str, '"Rome"', "Rome"),
+        (str, "<think>\nhm\n</think>\nRome\n", "Rome"),
+        (Literal["low", "high"], "high\n", "high"),
+        (Literal["low", "high"] | None, "null", None),
+        (date, "2026-11-29", date(2026, 11, 29)),
+        (City | str, "I do not know", "I do not know"),
+    ],
+)
+async def test_where_a_text_fits_an_answer_needs_no_quotes(kind: Any, written: str, value: Any) -> None:
+    provider = ScriptedProvider([reply(written)])
+    outcome = await Agent(provider, "m").run_to_end("x", output_type=kind)
+    assert (outcome.stop.kind, outcome.output) == ("end_of_turn", value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "written", "why"),
+    [
+        (float, "NaN", "the answer holds no JSON value"),
+        (int, "twelve", "the answer holds no JSON value"),
+        (Literal["low", "high"], "middling", "Input should be 'low' or 'high'"),
+        (City | str, '{"name": "Rome"}', "City.people: Field required"),
+    ],
+)
+async def test_a_text_is_no_answer_where_none_fits_or_another_was_meant(
+    kind: Any, written: str, why: str
+) -> None:
+    provider = ScriptedProvider([reply(written)] * 3)
+    outcome = await Agent(provider, "m").run_to_end("x", output_type=kind)
+    assert outcome.stop.message == f"the answer does not fit: {why}"
 
 
 async def test_an_answer_that_never_has_its_type_ends_the_run() -> None:

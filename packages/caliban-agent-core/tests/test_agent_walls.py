@@ -109,7 +109,7 @@ async def test_a_stream_without_an_end_is_no_reply():
         (None, "the tool returned NoneType, not a ToolOutput"),
         ("text", "the tool returned str, not a ToolOutput"),
         (Panic("index out of bounds"), "Panic: index out of bounds"),
-        (BaseExceptionGroup("g", [Panic("inside")]), "BaseExceptionGroup: g"),
+        (BaseExceptionGroup("g", [Panic("inside")]), "Panic: inside"),
         (ToolOutput(content="words"), "the tool's content is a str, not a tuple of blocks"),
         (ToolOutput(content=("words",)), "the tool's content holds a str, not a block"),
         (ToolOutput.of(5), "a block of the tool's content holds a int, not a string"),

@@ -18,6 +18,7 @@ from caliban_provider.errors import (
     ContextTooLong,
     NetworkError,
     ProviderError,
+    RateLimited,
     ServerError,
     StreamInterrupted,
 )
@@ -163,6 +164,41 @@ async def test_a19_a_prompt_that_is_too_long_is_compacted_and_asked_once_more() 
     outcome = await agent.run_to_end([*history, user("now")])
     assert outcome.stop.kind == "end_of_turn"
     assert outcome.messages[-1].text == "after"
+
+
+@pytest.mark.parametrize("output_tokens", [0, 3])
+async def test_a_prompt_that_leaves_no_room_for_a_word_is_compacted_like_one_that_is_too_long(
+    output_tokens: int,
+) -> None:
+    usage = Usage(input_tokens=200_000, output_tokens=output_tokens)
+
+    def answer(request: Any) -> Reply:
+        if any(m.text.startswith("Summary of earlier conversation:") for m in request.messages):
+            return reply("after")
+        if not request.tools and request.max_tokens == 1024:
+            return reply("what was said")
+        return reply(stop_reason="max_tokens", usage=usage)
+
+    history = [message for n in range(20) for message in (user(f"q{n} " * 50), assistant(f"a{n} " * 50))]
+    provider = ScriptedProvider(answer)
+    outcome = await Agent(provider, "m", tools=[Stub("a")]).run_to_end([*history, user("now")])
+    assert (outcome.stop.kind, outcome.text) == (
+        ("end_of_turn", "after") if not output_tokens else ("max_tokens", "")
+    )
+
+
+async def test_a_reply_that_its_provider_pauses_is_one_answer_with_what_follows() -> None:
+    pieces = [reply("I look. ", stop_reason="pause_turn"), reply("Found. ", stop_reason="pause_turn")]
+    _, outcome = await play(Agent(ScriptedProvider([*pieces, reply("It is 5.")]), "m"))
+    assert (outcome.text, outcome.turns) == ("I look. Found. It is 5.", 3)
+
+
+async def test_a_wait_that_a_server_names_is_shown_within_its_own_allowance() -> None:
+    busy = RateLimited("slow", retry_after_s=0.001)
+    provider = ScriptedProvider([*[failure(busy)] * 4, reply("at last")])
+    events, _ = await play(Agent(provider, "m", options=AgentOptions(retry=QUICK)))
+    told = [(event.attempt, event.max_retries) for event in of(events, ApiRetry)]
+    assert told == [(1, 10), (2, 10), (3, 10), (4, 10)]
 
 
 async def test_a19_a_prompt_that_stays_too_long_ends_the_run() -> None:

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import anyio
@@ -283,11 +284,6 @@ def no_docstring(a: int) -> int:
     return a
 
 
-async def pieces(a: int) -> AsyncIterator[int]:
-    """Give something piece by piece."""
-    yield a
-
-
 def no_annotation(a) -> None:  # type: ignore[no-untyped-def]
     """Take something."""
 
@@ -312,6 +308,82 @@ def unknown(a: Nowhere) -> None:  # type: ignore[name-defined]  # noqa: F821
     """Take something."""
 
 
+class Desk:
+    """A desk."""
+
+    def stamp(self, text: str) -> str:
+        """Stamp a text."""
+        return f"{text} {self.seal}"
+
+    async def __call__(self, text: str) -> str:
+        """Read a text."""
+        return f"read {text}"
+
+    seal = "ok"
+
+
+def unannotated(context, a: int) -> None:  # type: ignore[no-untyped-def]
+    """Take something."""
+
+
+async def in_pieces(a: int) -> AsyncIterator[int]:
+    """Take something."""
+    yield a
+
+
+def twice(a: ToolContext, b: ToolContext) -> None:
+    """Take something."""
+
+
+def pay(account: str, euros: int, *, note: str = None) -> str:  # type: ignore[assignment]  # noqa: RUF013
+    """Pay."""
+    return f"{account} {euros} {note}"
+
+
+@pytest.mark.parametrize(
+    ("made", "name", "summary", "takes", "args", "said"),
+    [
+        (Desk().stamp, "stamp", "Stamp a text.", ["text"], {"text": "a"}, "a ok"),
+        (Desk(), "Desk", "Read a text.", ["text"], {"text": "a"}, "read a"),
+        (partial(pay, account="mine"), "pay", "Pay.", ["euros", "note"], {"euros": 3}, "mine 3 None"),
+        (partial(partial(pay, "mine"), note="n"), "pay", "Pay.", ["euros"], {"euros": 3}, "mine 3 n"),
+        (
+            pay,
+            "pay",
+            "Pay.",
+            ["account", "euros", "note"],
+            {"account": "a", "euros": 3, "note": None},
+            "a 3 None",
+        ),
+    ],
+)
+async def test_whatever_can_be_called_by_name_is_a_tool_without_what_is_settled(
+    made: Any, name: str, summary: str, takes: list[str], args: dict[str, Any], said: str
+) -> None:
+    got = tool(made)
+    assert (got.spec.name, got.spec.description, list(got.spec.input_schema["properties"])) == (
+        name,
+        summary,
+        takes,
+    )
+    assert (await got.invoke(args, CONTEXT)).text == said
+    with pytest.raises(ArgumentError):
+        await got.invoke({**args, "seal": "x", "more": "x"}, CONTEXT)
+
+
+async def test_a_kind_that_no_rule_knows_is_refused() -> None:
+    with pytest.raises(ToolDefinitionError, match=r"of the kind 'delete'\nhint: one of read, edit"):
+        tool(kind="delete")(plain.function)  # type: ignore[call-overload]
+
+
+async def test_of_a_group_of_errors_the_model_reads_what_went_wrong_inside() -> None:
+    async def work() -> ToolOutput:
+        raise ExceptionGroup("outer", [ValueError("a"), ExceptionGroup("inner", [KeyError("b")])])
+
+    output, _ = await walled("look", work)
+    assert output.text == "Error: execution failed: ValueError: a; KeyError: 'b'"
+
+
 @pytest.mark.parametrize(
     ("wrong", "word"),
     [
@@ -321,9 +393,14 @@ def unknown(a: Nowhere) -> None:  # type: ignore[name-defined]  # noqa: F821
         (variadic, r"\*a: int of variadic|\*a: 'int' of variadic"),
         (any_keywords, "cannot be given by name"),
         (not_json, "not_json has a parameter without a JSON form"),
-        (pieces, "pieces is an async generator, and a call has one result"),
         (unknown, "annotations of unknown cannot be read: name 'Nowhere' is not defined"),
         (lambda: None, "'<lambda>' is no name for a tool"),
+        (Desk.stamp, r"'self' of stamp has no annotation\nhint: .*tool\(thing.method\)"),
+        (unannotated, r"'context' of unannotated has no annotation\nhint: .*ToolContext"),
+        (in_pieces, "in_pieces is an async generator, and a tool has one result"),
+        (twice, "twice takes the ToolContext twice"),
+        (plain, "plain is a tool already"),
+        ("plain", r"a tool is made of a function, not of 'plain'\nhint: .*name="),
     ],
 )
 async def test_a_function_that_no_model_could_be_offered_is_refused_at_once(wrong: Any, word: str) -> None:

@@ -283,6 +283,14 @@ def test_overrides_change_the_model_of_a_purpose_or_of_a_route():
         ("fallback:fast_classifier", "openai/gpt"),
     ]
     assert len(config.routes_for("summarization")) == 2
+    split = {"openai/mini": ("openai", "mini")}
+    other = with_overrides(
+        config,
+        {"main_loop": "openai/mini", "sub_agent": "openai/mini"},
+        lambda model, provider: split.get(model, (None, model)),
+    )
+    assert [route.label for route in other.routes_for("main_loop")] == ["openai/mini", "openai/gpt-mini"]
+    assert [route.label for route in other.routes_for("sub_agent")] == ["openai/mini", "openai/gpt-mini"]
     with pytest.raises(RouterConfigError, match=r"\[model_overrides\] main_loop: names no model"):
         with_overrides(config, {"main_loop": " "})
     with pytest.raises(RouterConfigError, match=r"\[model_overrides\] chat: is neither a purpose nor"):

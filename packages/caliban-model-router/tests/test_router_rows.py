@@ -39,6 +39,7 @@ from caliban_provider.capabilities import Capabilities
 from caliban_provider.errors import (
     AuthenticationError,
     BadResponse,
+    BeyondRate,
     BillingError,
     ContextTooLong,
     InvalidRequest,
@@ -136,6 +137,12 @@ async def test_a_prompt_too_long_for_all_stays_a_matter_of_its_length():
     assert isinstance(caught.value, ContextTooLong)
     assert made.asked() == [1, 0]
     assert str(made.router.health["one"]) == "no breaker"
+
+
+async def test_a_prompt_that_an_account_may_not_send_at_once_goes_to_a_window_that_is_no_wider():
+    made = rig({"one": [failure(BeyondRate("more than a minute's tokens"))], "two": [reply("here")]})
+    assert words(await answer(made.router)) == "here"
+    assert made.asked() == [1, 1]
 
 
 async def test_r2_an_image_goes_to_the_route_that_can_see():

@@ -113,7 +113,9 @@ def test_a_reply_of_every_kind_of_block_becomes_the_events_of_the_contract() -> 
     ],
 )
 def test_stop_reasons_are_mapped(told: str, meant: str) -> None:
-    assert MessageDelta(meant, Usage(input_tokens=10, output_tokens=5)) in decoded(  # type: ignore[arg-type]
+    usage = Usage(input_tokens=10, output_tokens=5)
+    detail = told if meant == "other" else None
+    assert MessageDelta(meant, usage, detail) in decoded(  # type: ignore[arg-type]
         wire.reply(wire.text("x"), stop_reason=told)
     )
 

@@ -35,7 +35,7 @@ from caliban_provider.testing.contract import READ
 from caliban_provider_openai.body import Encoder
 from caliban_provider_openai.chat.encode import ChatEncoder
 from caliban_provider_openai.chat.encode import encode as encode_chat
-from caliban_provider_openai.quirks import Quirks, quirks_of
+from caliban_provider_openai.quirks import Quirks, for_model, quirks_of
 from caliban_provider_openai.responses.encode import ResponsesEncoder
 from caliban_provider_openai.responses.encode import encode as encode_responses
 from caliban_provider_openai.schema import strict_schema, tool_schema
@@ -530,3 +530,34 @@ def test_foreign_thinking_is_never_sent() -> None:
         "content": "x",
     }
     assert encode_chat(ask(user("Hi"), assistant("x")), PLAIN)["messages"][1]["content"] == "x"
+
+
+def test_a_proxy_is_taken_for_the_server_that_it_stands_before() -> None:
+    mistral = quirks_of("api.mistral.ai", "compatible")
+    assert quirks_of("proxy.example", "compatible", "like=api.mistral.ai") == mistral
+    changed = quirks_of("proxy.example", "compatible", "id_chars=12, like=api.mistral.ai")
+    assert changed == replace(mistral, id_chars=12, said=frozenset({"id_chars"}))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ("structured=jsonschema", "the quirk structured cannot be 'jsonschema'"),
+        ("any_word=", "the quirk any_word cannot be ''"),
+        ("system_role=root", "the quirk system_role cannot be 'root'"),
+        ("said=x", "the quirk 'said=x' is not known"),
+        ("effort=yes", "the quirk 'effort=yes' is not known"),
+    ],
+)
+def test_a_quirk_that_is_none_is_refused_by_its_name(changes: str, message: str) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        quirks_of("", "compatible", changes)
+    assert caught.value.message == message
+
+
+def test_what_an_operator_says_of_a_server_no_family_of_models_changes() -> None:
+    plain = quirks_of("", "compatible", "effort=true")
+    said = quirks_of("", "compatible", "assistant_after_tool=false")
+    models = ("mistral-large", "qwen3")
+    assert [for_model(plain, model).assistant_after_tool for model in models] == [True, False]
+    assert [for_model(said, model).assistant_after_tool for model in models] == [False, False]

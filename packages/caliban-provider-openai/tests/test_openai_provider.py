@@ -38,6 +38,7 @@ from caliban_provider.provider import Provider, ProviderOptions
 from caliban_provider.request import CompletionRequest
 from caliban_provider.testing.exchange import Exchange, Request, Reset, Send, answer
 from caliban_provider.testing.loopback import LoopbackServer
+from caliban_provider.testing.vendor import failure_of
 from caliban_provider_openai.azure import AzureFactory
 from caliban_provider_openai.factory import OpenAIFactory
 from caliban_provider_openai.testing import chat, responses
@@ -402,3 +403,15 @@ async def test_capabilities_are_those_of_the_interface() -> None:
             assert provider.capabilities("gpt-4.1").structured_output
         async with provided(server, **RESPONSES) as provider:
             assert provider.capabilities("gpt-4.1").documents
+
+
+@pytest.mark.parametrize("status", [400, 413])
+async def test_a_server_that_refuses_without_a_word_means_the_length(status: int) -> None:
+    bare = answer(status, b" ", content_type="application/json")
+    worded = failure(status, "no such thing")
+    with LoopbackServer([bare, worded, bare]) as server:
+        async with provided(server, quirks="silent_overflow=true") as provider:
+            errors = [(await failure_of(provider, ask()))[0] for _ in range(2)]
+        async with provided(server) as provider:
+            errors.append((await failure_of(provider, ask()))[0])
+    assert [type(error) is ContextTooLong for error in errors] == [True, False, False]

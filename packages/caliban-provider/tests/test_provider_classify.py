@@ -13,6 +13,7 @@ from caliban_provider.classify import error_for, error_for_type, named, retry_af
 from caliban_provider.errors import (
     AuthenticationError,
     BadResponse,
+    BeyondRate,
     BillingError,
     ContextTooLong,
     InvalidRequest,
@@ -98,6 +99,23 @@ def google(code: int, message: str, status: str, **detail: str) -> bytes:
         (404, openai("The model `x` does not exist", "invalid_request_error", "model_not_found"), ModelUnavailable),
         (429, openai("Rate limit reached", "requests", "rate_limit_exceeded"), RateLimited),
         (429, openai("You exceeded your current quota", "insufficient_quota", "insufficient_quota"), BillingError),
+        # what a limit of the rate refuses for its own size never fits by waiting
+        (
+            413,
+            openai(
+                "Request too large for model `m` on tokens per minute (TPM): Limit 6000, Requested 7071",
+                "tokens",
+                "rate_limit_exceeded",
+            ),
+            BeyondRate,
+        ),
+        (413, openai("slow down", "tokens", "rate_limit_exceeded"), BeyondRate),
+        (429, openai("Request too large for gpt-4o on TPM", "tokens", "rate_limit_exceeded"), BeyondRate),
+        (429, openai("TPM: Limit 30,000, Requested 45,000.", "tokens", "rate_limit_exceeded"), BeyondRate),
+        (429, b"tokens per min: limit 100, used 90, requested 101", BeyondRate),
+        (429, b"tokens per min: limit 100, used 90, requested 100", RateLimited),
+        (429, b"limit , requested ,", RateLimited),
+        (429, openai("Limit 30000, Used 29000, Requested 4500", "tokens", "rate_limit_exceeded"), RateLimited),
         (500, openai("The server had an error", "server_error", None), ServerError),
         (503, openai("Slow down", "slow_down", None), Overloaded),
         (400, openai("Incorrect API key provided: x", "invalid_request_error", None), AuthenticationError),
@@ -277,6 +295,29 @@ def test_the_told_wait_reaches_the_error_and_an_absurd_one_its_hint() -> None:
     assert (long.retry_after_s, long.hint) == (
         86400.0,
         "the provider asks to wait 24 h: try again then, or use another model",
+    )
+
+
+@pytest.mark.parametrize("lead", ["", "event: error\n", "\r\nevent: error\r\nid: 5\r\n"])
+def test_a_refusal_that_is_written_as_an_event_is_read_like_any_other(lead: str) -> None:
+    told = openai("the prompt is too long", "invalid_request_error", "context_length_exceeded")
+    body = lead.encode() + b"data: " + told + b"\n\n"
+    error = error_for(400, {}, body, provider="acme")
+    assert (type(error), error.message, error.code) == (
+        ContextTooLong,
+        "the conversation is too long for the model of acme (HTTP 400): the prompt is too long",
+        "context_length_exceeded",
+    )
+
+
+def test_who_may_send_less_at_once_is_told_so() -> None:
+    body = openai(
+        "Request too large on tokens per min: Limit 9, Requested 10", "tokens", "rate_limit_exceeded"
+    )
+    error = error_for(429, {"retry-after": "8"}, body, provider="acme")
+    assert (error.retryable, error.hint) == (
+        False,
+        "the account may send less than this at once: begin a new session, or use another model",
     )
 
 

@@ -103,3 +103,13 @@ def test_a_wait_is_never_shorter_than_told_nor_longer_than_the_limits(
         assert wait_s <= delay_s <= policy.max_told_s + policy.first_delay_s
     else:
         assert policy.first_delay_s / 2 <= delay_s <= policy.max_delay_s
+
+
+def test_no_attempt_is_counted_beyond_those_that_are_allowed() -> None:
+    policy = RetryPolicy()
+    busy, wait = Overloaded("x"), RateLimited("x", retry_after_s=1.0)
+    shown, told = [], 0
+    for attempt, error in enumerate([busy, wait, wait, wait, busy], start=1):
+        told += error is wait
+        shown.append((attempt, policy.allowed(attempt, error, told=told)))
+    assert shown == [(1, 2), (2, 11), (3, 11), (4, 11), (5, 5)]

@@ -9,9 +9,11 @@ import pytest
 from caliban_common.message import TextBlock, ToolUseBlock
 from caliban_common.tool import ToolSpec
 from caliban_provider.assemble import Assembler
+from caliban_provider.errors import ProviderError, StreamInterrupted
 from caliban_provider.request import CompletionRequest
 from caliban_provider.spoken_calls import SpokenCall, spoken_calls
 from caliban_provider.spoken_provider import SpokenCallsProvider
+from caliban_provider.stream import TextDelta
 from caliban_provider.testing.contract import ask
 from caliban_provider.testing.scripted import ScriptedProvider, reply, text
 
@@ -127,3 +129,67 @@ async def test_a_model_that_speaks_calls_properly_is_read_as_it_is() -> None:
         async for event in events:
             assembler.add(event)
     assert assembler.message("f", "m").content == (TextBlock(text=CALL),)
+
+
+async def _told(inner: ScriptedProvider) -> tuple[list[str], Assembler, ProviderError | None]:
+    """The pieces of text that come, the reply as far as it does, and the error that ends it."""
+    pieces: list[str] = []
+    assembler = Assembler()
+    try:
+        async with SpokenCallsProvider(inner, print).stream(_request("qwen3")) as events:
+            async for event in events:
+                assembler.add(event)
+                if isinstance(event, TextDelta):
+                    pieces.append(event.text)
+    except ProviderError as error:
+        return pieces, assembler, error
+    return pieces, assembler, None
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        CALL,
+        "  \n{",
+        "```json\n" + CALL,
+        "```",
+        f"<tool_call>{CALL}",
+        "<tool",
+        f"I look. <tool_call>{CALL}",
+        "I look. <tool",
+    ],
+)
+async def test_what_is_held_of_a_reply_that_is_cut_comes_before_the_failure(written: str) -> None:
+    cut = reply(text(written), error=StreamInterrupted("cut"), error_after=len(written) + 2, piece_chars=1)
+    pieces, assembler, error = await _told(ScriptedProvider([cut]))
+    assert ("".join(pieces), error) == (written, cut.error)
+    assert assembler.message("f", "m").content == (TextBlock(text=written),)
+
+
+@pytest.mark.parametrize(
+    ("written", "held"),
+    [
+        ("```python\nprint(1)\n```", "```p"),
+        ("```\nls -l\n```", "```\nl"),
+        ("```jsonc\n{}\n```", "```jsonc"),
+        ("[see](https://a.example)", "[s"),
+        ("{}\n", "{}"),
+        ("{ x: 1 }", "{ x"),
+        ("<b>bold</b>", "<b"),
+        (" " * 3000 + "x", " " * 2001),
+    ],
+)
+async def test_text_that_can_be_no_call_is_given_out_as_it_comes(written: str, held: str) -> None:
+    pieces, _, _ = await _told(ScriptedProvider([reply(text(written), piece_chars=1)]))
+    assert "".join(pieces) == written
+    assert pieces[0] == held
+
+
+async def test_a_call_that_never_ends_is_text_before_it_fills_the_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("caliban_provider.spoken_calls.MAX_CALL_CHARS", 100)
+    written = '{"name": "Read", "arguments": {"path": "' + "a" * 200
+    pieces, assembler, _ = await _told(ScriptedProvider([reply(text(written), piece_chars=1)]))
+    assert (len(pieces[0]), "".join(pieces)) == (101, written)
+    assert assembler.message("f", "m").content == (TextBlock(text=written),)

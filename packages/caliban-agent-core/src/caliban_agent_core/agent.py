@@ -16,7 +16,7 @@ from caliban_agent_core.compact.trigger import Trigger
 from caliban_agent_core.compaction import Compaction
 from caliban_agent_core.dispatch import Dispatcher
 from caliban_agent_core.gate import Gate
-from caliban_agent_core.given import expect, history_of
+from caliban_agent_core.given import expect, expect_method, history_of
 from caliban_agent_core.hooks import HookCaller
 from caliban_agent_core.images import target_of
 from caliban_agent_core.learned import Learned
@@ -67,9 +67,8 @@ class Agent:
     `system` leads every history that has no system message of its own. `tools` are offered to the model in
     the given order, which is part of the prompt's cached prefix; a source is asked before every turn. `hooks`
     are asked before the `gate`, without which every call is allowed; without a `compactor` the model itself
-    summarises. `new_id` names the messages of the runs. Raises `ToolDefinitionError` for two tools of one
-    name and for what is no tool, `TypeError` for another argument of a wrong type; of a source that has two
-    tools of one name the first one is offered.
+    summarises. `new_id` names the messages of the runs. Of a source that has two tools of one name the first
+    is offered. Raises `ToolDefinitionError` for tools that are none, `TypeError` for other arguments.
     """
 
     def __init__(  # noqa: PLR0913 - keyword-only: all that a run is made of comes together here
@@ -85,6 +84,7 @@ class Agent:
         compactor: Compactor | None = None,
         new_id: NewId = new_id,
     ) -> None:
+        _expect_model(provider, model)
         self.provider = provider
         self.model = model
         self.system: Message | None = (
@@ -96,6 +96,10 @@ class Agent:
         expect("gate", self.gate, Gate, "rules and an approver stand in one, Gate(approver=...)")
         if self.system is not None:
             expect("system", self.system, Message, "a text, or caliban_agent_core.system(text)")
+        if hooks is not None:
+            expect_method("hooks", hooks, "fire", "one object that is told of every event")
+        if compactor is not None:
+            expect_method("compactor", compactor, "compact", "without one the model summarises")
         self.hooks = hooks
         self.compactor = compactor
         self._learned = Learned()
@@ -114,6 +118,7 @@ class Agent:
 
     def use_model(self, provider: Provider, model: str, compactor: Compactor | None = None) -> None:
         """Ask `model` of `provider` from the next run on; a run at work goes on as it began."""
+        _expect_model(provider, model)
         self.provider, self.model, self.compactor = provider, model, compactor
         self._learned = Learned()
 
@@ -214,9 +219,8 @@ class Agent:
     ) -> Run[Any]:
         """Go on with a run that ended with `approval`, in this process or another one.
 
-        The calls that wait are judged again, and the approver asked again; then the run goes on. A history
-        does not say what its answer was to be: give the `output_type` again, and the `session_id` and the
-        `context` of the run, `prefix` and `inputs` as for `run`.
+        The calls that wait are judged and asked about again; then the run goes on. A history that has its
+        answer ends with it. `output_type`, `session_id`, `context` and the rest are given again, as for `run`.
         """
         setup = RunSetup(
             session_id=session_id,
@@ -385,6 +389,11 @@ class Agent:
             trigger=Trigger(threshold=self.options.auto_compact_threshold),
             hooks=hooks,
         )
+
+
+def _expect_model(provider: object, model: object) -> None:
+    expect_method("provider", provider, "stream", 'connect("anthropic") makes one by its name')
+    expect("model", model, str, "the name by which the provider knows it")
 
 
 def _ends_in_prompt(messages: tuple[Message, ...]) -> bool:

@@ -15,7 +15,7 @@ from caliban_agent_core.errors import AnswerMismatch
 from caliban_common.text import one_line
 
 if TYPE_CHECKING:
-    from pydantic import TypeAdapter
+    from pydantic import TypeAdapter, ValidationError
 
 MAX_TRIES = 20_000
 """How many brackets of a reply are tried as the beginning of a value: no answer has as many before it."""
@@ -123,20 +123,29 @@ def _after_tag(reply: str, tag: str, place: int) -> int:
     return len(reply) if closing is None else closing.end()
 
 
+def _spoken(reply: str) -> str:
+    """`reply` without the reasoning that it begins with."""
+    place = _after_unopened(reply)
+    while (tag := re.compile(rf"(?i)\s*<({TAGS})>").match(reply, place)) is not None:
+        place = _after_tag(reply, tag[1], tag.end())
+    return reply[place:].strip()
+
+
 class OutputType:
     """What the answer of a run has to be: anything that pydantic can validate.
 
-    Raises `TypeError` for what it cannot, or what has no JSON Schema.
+    Where a text fits it needs no quotes: an answer that is no JSON is read as a string. Raises `TypeError`
+    for what pydantic cannot validate, or what has no JSON Schema.
     """
 
     def __init__(self, type_: Any) -> None:
         from pydantic import TypeAdapter
-        from pydantic.errors import PydanticUserError
+        from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 
         try:
             self._adapter: TypeAdapter[Any] = TypeAdapter(type_)
             self.schema: Mapping[str, Any] = self._adapter.json_schema()
-        except PydanticUserError as error:
+        except (PydanticUserError, PydanticUndefinedAnnotation) as error:
             shown = one_line(getattr(type_, "__qualname__", repr(type_)), max_chars=80)
             raise TypeError(
                 f"output_type takes what pydantic can validate and describe, not {shown}: "
@@ -159,20 +168,53 @@ class OutputType:
         """The value in `reply` that fits. Raises `AnswerMismatch`."""
         from pydantic import ValidationError
 
-        problem = "the answer holds no JSON value"
-        for number, value in enumerate(json_values(reply)):
+        problem = ""
+        for value in json_values(reply):
             try:
                 return self._validated(value)
             except ValidationError as error:
-                if number == 0:
-                    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-                    place = ".".join(map(str, first["loc"]))
-                    problem = one_line(f"{place}: {first['msg']}" if place else first["msg"], max_chars=500)
-        raise AnswerMismatch(problem)
+                problem = problem or _told(error)
+        if self._takes_text and not (problem and self._is_union):
+            try:
+                return self._validated(_spoken(reply))
+            except ValidationError as error:
+                problem = problem or _told(error)
+        raise AnswerMismatch(problem or "the answer holds no JSON value")
+
+    @property
+    def _takes_text(self) -> bool:
+        return _takes_text(self.schema, self.schema.get("$defs") or {})
+
+    @property
+    def _is_union(self) -> bool:
+        """Whether an answer that is JSON was probably meant for another of several types than the text."""
+        return "anyOf" in self.schema or "oneOf" in self.schema
 
     def _validated(self, value: Any) -> Any:
         """As JSON and not as Python: a date is a string there, a tuple an array."""
         return self._adapter.validate_json(json.dumps(value))
+
+
+def _told(error: ValidationError) -> str:
+    """Where it does not fit, and how."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    place = ".".join(map(str, first["loc"]))
+    return one_line(f"{place}: {first['msg']}" if place else first["msg"], max_chars=500)
+
+
+def _takes_text(schema: Mapping[str, Any], known: Mapping[str, Any], depth: int = 0) -> bool:
+    """Whether a string can be of `schema`; `known` are those that it refers to."""
+    if depth > MAX_DEPTH:
+        return False
+    name = str(schema.get("$ref", "")).removeprefix("#/$defs/")
+    inner = [known[name]] if name in known else []
+    inner += [each for word in ("anyOf", "oneOf", "allOf") for each in schema.get(word) or ()]
+    values = (schema.get("const"), *(schema.get("enum") or ()))
+    return (
+        schema.get("type") == "string"
+        or any(isinstance(value, str) for value in values)
+        or any(_takes_text(each, known, depth + 1) for each in inner)
+    )
 
 
 def repair_prompt(problem: str) -> str:

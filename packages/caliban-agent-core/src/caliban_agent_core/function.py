@@ -14,6 +14,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -111,6 +112,8 @@ class Parameters:
         self._names: dict[str, str] = {}
         for name, annotation, default in _parameters(function):
             if annotation is ToolContext or ToolContext in get_args(annotation):
+                if self.context_name is not None:
+                    raise ToolDefinitionError(f"{_name(function)} takes the ToolContext twice")
                 self.context_name = name
                 continue
             # Fields have names of our own: a parameter may be called what a model class already uses.
@@ -177,6 +180,10 @@ def tool(  # noqa: PLR0913 - keyword-only: what a function cannot say of itself
     arguments.
     Raises `ToolDefinitionError` for a function that no model could be offered.
     """
+    if kind not in get_args(ToolKind):
+        raise ToolDefinitionError(
+            f"a tool cannot be of the kind {kind!r}", hint=f"one of {', '.join(get_args(ToolKind))}"
+        )
     facts = {"kind": kind, "main_argument": main_argument, "roles": roles or {}, "deferred": deferred}
     if function is None:
         return partial(_tool, name=name, facts=facts, conflict_key=conflict_key)
@@ -206,14 +213,12 @@ def _tool(
     facts: Mapping[str, Any],
     conflict_key: ConflictKey | None,
 ) -> FunctionTool[P, R]:
+    _expect_function(function)
     name = name or _name(function)
     if re.fullmatch(NAME, name) is None:
         hint = "use 1 to 64 letters, digits, _ and -; say tool(name=...) where the function's name has others"
         raise ToolDefinitionError(f"{name!r} is no name for a tool", hint=hint)
-    if inspect.isasyncgenfunction(function):
-        hint = "return a list; what it says meanwhile goes through ToolContext.emit"
-        raise ToolDefinitionError(f"{name} is an async generator, and a call has one result", hint=hint)
-    docs = read_docstring(inspect.getdoc(function) or "")
+    docs = read_docstring(_doc(function))
     if not docs.summary:
         raise ToolDefinitionError(f"{name} has no docstring", hint="tell the model there what the tool does")
     parameters = Parameters(function, docs.arguments)
@@ -233,23 +238,76 @@ def _parameters(function: Callable[..., object]) -> list[tuple[str, Any, Any]]:
     """Name, annotation and default (`...` without one) of each parameter."""
     try:
         signature = inspect.signature(function)
-        hints = get_type_hints(function, include_extras=True)
+        hints = get_type_hints(_annotated(function), include_extras=True)
     except (NameError, TypeError, ValueError) as error:
         raise ToolDefinitionError(f"the annotations of {_name(function)} cannot be read: {error}") from error
     parameters = []
+    bound = _bound(function)
     for name, parameter in signature.parameters.items():
+        if name in bound:
+            continue
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             message = f"the parameter {parameter} of {_name(function)} cannot be given by name"
             raise ToolDefinitionError(message, hint="a model names every argument: take each by its name")
         if name not in hints:
-            raise ToolDefinitionError(f"the parameter {name!r} of {_name(function)} has no annotation")
-        parameters.append(
-            (name, hints[name], ... if parameter.default is parameter.empty else parameter.default)
-        )
+            message = f"the parameter {name!r} of {_name(function)} has no annotation"
+            raise ToolDefinitionError(message, hint=_ANNOTATE.get(name, "the model is told its type: say it"))
+        hint = hints[name] | None if parameter.default is None else hints[name]
+        parameters.append((name, hint, ... if parameter.default is parameter.empty else parameter.default))
     return parameters
 
 
+_ANNOTATE: Mapping[str, str] = MappingProxyType(
+    {
+        "self": "make the tool of a method that has its object: tool(thing.method)",
+        "cls": "make the tool of a method that has its class: tool(Thing.method)",
+        "context": "the one that the loop fills is a ToolContext",
+    }
+)
+
+
+def _expect_function(function: object) -> None:
+    """Raises `ToolDefinitionError` for what cannot be a tool's function."""
+    if isinstance(function, FunctionTool):
+        raise ToolDefinitionError(f"{function.spec.name} is a tool already", hint="say @tool once")
+    if not callable(function):
+        what = one_line(repr(function), max_chars=60)
+        raise ToolDefinitionError(
+            f"a tool is made of a function, not of {what}", hint="its name is given by @tool(name=...)"
+        )
+    if inspect.isasyncgenfunction(_annotated(function)):
+        message = f"{_name(function)} is an async generator, and a tool has one result"
+        raise ToolDefinitionError(message, hint="return it; what happens on the way goes to context.emit")
+
+
+def _inner(function: Callable[..., object]) -> Callable[..., object]:
+    """The function behind `functools.partial`."""
+    while isinstance(function, partial):
+        function = function.func
+    return function
+
+
+def _bound(function: Callable[..., object]) -> frozenset[str]:
+    """The arguments that `functools.partial` has settled: no model may give others."""
+    names: set[str] = set()
+    while isinstance(function, partial):
+        names.update(function.keywords)
+        function = function.func
+    return frozenset(names)
+
+
+def _annotated(function: Callable[..., object]) -> Callable[..., object]:
+    """What holds the annotations: of an object that can be called, its method."""
+    function = _inner(function)
+    return function if inspect.isroutine(function) else type(function).__call__
+
+
+def _doc(function: Callable[..., object]) -> str:
+    return inspect.getdoc(_annotated(function)) or inspect.getdoc(_inner(function)) or ""
+
+
 def _name(function: Callable[..., object]) -> str:
+    function = _inner(function)
     return getattr(function, "__name__", type(function).__name__)
 
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from inspect import isawaitable
-from typing import Any
+from typing import Any, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from caliban_agent_core.given import expect_method
 from caliban_agent_core.hooks import HookCaller
 from caliban_agent_core.ports import ApprovalRequest, Approver, DecisionLog, Rules, RulesWithModel
 from caliban_common.canonical import canonical_arguments
 from caliban_common.hook import HookVerdict
 from caliban_common.message import ToolUseBlock
-from caliban_common.permission import Decision
+from caliban_common.permission import Action, Decision
 from caliban_common.text import one_line
 from caliban_common.tool import Tool, ToolSpec
 
@@ -24,12 +25,21 @@ class Gate(Struct, frozen=True, kw_only=True):
 
     Without either everything is allowed: an embedder who hands over functions has decided. With an `approver`
     and no `rules` every call is asked about; without an `approver` a call that the rules, or a hook, leave to
-    a person is denied. A `log` is told of every decision on a call.
+    a person is denied. A `log` is told of every decision on a call. Raises `TypeError` for what is none.
     """
 
     rules: Rules | None = None
     approver: Approver | None = None
     log: DecisionLog | None = None
+
+    def __post_init__(self) -> None:
+        for name, value, method in (
+            ("rules", self.rules, "decide"),
+            ("approver", self.approver, "approve"),
+            ("log", self.log, "record"),
+        ):
+            if value is not None:
+                expect_method(name, value, method, "what judges calls is made before the gate")
 
 
 class GateVerdict(Struct, frozen=True, kw_only=True):
@@ -82,9 +92,13 @@ async def ask_approver(gate: Gate, request: ApprovalRequest) -> GateVerdict:
     """
     assert gate.approver is not None, "the gate says `ask` only where one is there"
     try:
-        answer: object = await gate.approver.approve(request)
+        answer: object = gate.approver.approve(request)
+        if isawaitable(answer):
+            answer = await answer
         if not isinstance(answer, Decision):
             raise TypeError(f"it answered with a {type(answer).__name__}")
+        if answer.action not in get_args(Action):
+            raise TypeError(f"it answered {answer.action!r}, which is none of {', '.join(get_args(Action))}")
         changed: object = answer.updated_input
         if changed is not None and not isinstance(changed, Mapping):
             raise TypeError(f"it answered with an input that is a {type(changed).__name__}")

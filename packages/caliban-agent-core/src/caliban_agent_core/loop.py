@@ -26,7 +26,7 @@ from caliban_agent_core.reply import Reply, ThinkingOverflow
 from caliban_agent_core.state import RunState
 from caliban_agent_core.tasks import RunTasks, is_background_result
 from caliban_agent_core.toolset import ToolSnapshot, ToolSnapshots
-from caliban_agent_core.turn import Turn, TurnOutcome, waiting_calls, waiting_for
+from caliban_agent_core.turn import Turn, TurnOutcome, last_answer, waiting_calls, waiting_for
 from caliban_common.event import TurnStart, Warned
 from caliban_common.history import Repairer
 from caliban_common.message import Message, ToolUseBlock
@@ -86,8 +86,7 @@ class Loop(Struct, kw_only=True):
         if self.resumes and (stop := await self._resume()) is not None:
             return stop
         while self.state.turns < self.options.max_turns:
-            stop = await self._step()
-            if stop is not None:
+            if (stop := await self._step()) is not None:
                 return stop
         limit = self.options.max_turns
         return Stop(
@@ -98,8 +97,11 @@ class Loop(Struct, kw_only=True):
         )
 
     async def _resume(self) -> Stop | None:
-        """Make the calls that wait for an approval; how the run ends where they still do."""
+        """Make the calls that wait for an approval; how the run ends where they still do, or none did."""
         calls = waiting_calls(self.state.messages)
+        if not calls and (answer := last_answer(self.state.messages)):
+            self.state.text = answer  # resumed before, and the model has said all: it is not asked again
+            return None if await self._lacks_output() else self.unfit or Stop(kind="end_of_turn")
         work = await self.turn.finish(calls, self.state.turns, await self._offer())
         self.pending = work.pending()
         return self.hooks.stop or waiting_for(work)
@@ -133,13 +135,11 @@ class Loop(Struct, kw_only=True):
         """One turn; a prompt that is too long for the window is compacted and tried again."""
         while True:
             try:
-                outcome = await self._ask(number)
+                if (outcome := await self._ask(number)) is not None:
+                    return outcome
             except ContextTooLong as error:
                 if not await self.compaction.react(self.state, error):
                     raise
-                continue
-            if outcome is not None:
-                return outcome
 
     async def _ask(self, number: int) -> TurnOutcome | None:
         """One turn, with an eye on the beginning of its prompt; `None` where it is to be played again."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from msgspec import Struct, field
 
+from caliban_agent_core.given import expect, expect_number
 from caliban_agent_core.recovery import RecoveryLimits
 from caliban_agent_core.timing import Timing
 from caliban_common.mask import Masker
-from caliban_provider.request import Effort
+from caliban_provider.request import EFFORTS, Effort
 from caliban_provider.retry import RetryPolicy
 
 DEFAULT_MAX_TOKENS = 8192
@@ -34,7 +36,8 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     that the model is known not to take ends the run before anything is sent; without it, and always for older
     ones and those of tools, words take their
     place. What `masker` knows is taken out of what tools and hooks say, before anything else is done with
-    it. By `timing` everything is measured and waited for.
+    it. By `timing` everything is measured and waited for. Raises `TypeError` and `ValueError` for what none
+    of them can be.
     """
 
     session_id: str = "ephemeral"
@@ -66,6 +69,21 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     strict_media: bool = True
     timing: Timing = field(default_factory=Timing)
 
+    def __post_init__(self) -> None:
+        for name, low in _AT_LEAST.items():
+            value = getattr(self, name)
+            if value is not None or name not in _MAY_BE_NONE:
+                expect_number(name, value, low)
+        for name, high in _UP_TO.items():
+            if (value := getattr(self, name)) is not None:
+                expect_number(name, value, 0, high)
+        if self.effort is not None and self.effort not in EFFORTS:
+            raise ValueError(f"effort takes one of {', '.join(EFFORTS)}, not {self.effort!r}")
+        if self.masker is not None:
+            expect("masker", self.masker, Masker, "Masker([secret])")
+        for name, (kind, hint) in _KINDS.items():
+            expect(name, getattr(self, name), kind, hint)
+
     @property
     def longest_result_chars(self) -> int:
         """The cap of whichever tools may say most; 0 is no cap."""
@@ -77,3 +95,31 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
         if server and self.server_result_cap_chars is not None:
             return self.server_result_cap_chars
         return self.tool_result_cap_chars
+
+
+_AT_LEAST: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        "max_turns": 0,
+        "max_tokens": 1,
+        "thinking_tokens": 0,
+        "min_cache_tokens": 0,
+        "parallel_limit": 1,
+        "max_calls_per_reply": 0,
+        "thinking_cap_chars": 0,
+        "tool_result_cap_chars": 0,
+        "server_result_cap_chars": 0,
+        "max_empty_nudges": 0,
+        "no_edit_nudge_turns": 0,
+        "event_buffer": 0,
+    }
+)
+_MAY_BE_NONE: Final = frozenset({"max_tokens", "thinking_tokens", "server_result_cap_chars"})
+_UP_TO: Final[Mapping[str, float]] = MappingProxyType({"temperature": 2, "auto_compact_threshold": 1})
+_KINDS: Final[Mapping[str, tuple[type, str]]] = MappingProxyType(
+    {
+        "session_id": (str, "any text that is the conversation's own"),
+        "retry": (RetryPolicy, "RetryPolicy(max_retries=3)"),
+        "recovery": (RecoveryLimits, "RecoveryLimits(max_continuations=1)"),
+        "timing": (Timing, "Timing(sleep=...)"),
+    }
+)

@@ -196,12 +196,15 @@ class ModelCaller:
                 "the stream ended before the reply did", hint="the connection was lost: ask again"
             )
         message, usage = self._message(assembler, request.model), assembler.usage
+        stop_reason = assembler.stop_reason or "end_turn"
+        if stop_reason == "max_tokens" and usage.input_tokens and _is_nothing(assembler):
+            stop_reason = "context_window"  # the prompt left no room for one token
         if not usage.input_tokens or not usage.output_tokens:
             told, usage = usage, _estimated(usage, request, assembler.written)
             self._state.spend(usage - told)
         reply = Reply(
             message=message,
-            stop_reason=assembler.stop_reason or "end_turn",
+            stop_reason=stop_reason,
             usage=usage,
             detail=assembler.detail,
             first_token_ms=first_token_ms,
@@ -246,13 +249,18 @@ class ModelCaller:
             ApiRetry(
                 turn=turn,
                 attempt=attempt,
-                max_retries=self._retry.max_retries,
+                max_retries=self._retry.allowed(attempt, error, told=self._attempts.told),
                 delay_ms=round(delay_s * 1000),
                 category=error.category,
                 message=error.message,
                 status=error.status,
             )
         )
+
+
+def _is_nothing(assembler: Assembler) -> bool:
+    """Whether nothing has come of a reply, and its provider counts nothing either."""
+    return not assembler.has_content and not assembler.usage.output_tokens
 
 
 def _estimated(told: Usage, request: CompletionRequest, written: str) -> Usage:

@@ -76,6 +76,10 @@ class RunState:
             )
         )
 
+    def pause(self) -> None:
+        """The reply that was added goes on in the next one: their texts are one."""
+        self._goes_on = True
+
     def _say(self, text: str) -> None:
         self.text = f"{self.text}{text}" if self._goes_on else text
         self._goes_on = False

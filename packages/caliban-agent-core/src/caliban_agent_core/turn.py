@@ -163,6 +163,7 @@ class Turn:
             await self._dispatcher.tell_batch(work)
             return TurnOutcome(reply=reply, work=work, stop=waiting_for(work))
         if reply.stop_reason == "pause_turn":
+            self._state.pause()
             return TurnOutcome(reply=reply)
         return TurnOutcome(reply=reply, stop=Stop(kind="end_of_turn"))
 
@@ -194,6 +195,12 @@ def waiting_calls(messages: Sequence[Message]) -> tuple[ToolUseBlock, ...]:
             return tuple(call for call in message.tool_uses if call.id not in answered)
         answered.update(result.tool_use_id for result in message.tool_results)
     return ()
+
+
+def last_answer(messages: Sequence[Message]) -> str:
+    """What a history ends with that has come to its end; empty for any other."""
+    last = messages[-1] if messages else None
+    return "" if last is None or last.role != "assistant" or last.tool_uses else last.text
 
 
 def waiting_for(work: ToolBatch) -> Stop | None:

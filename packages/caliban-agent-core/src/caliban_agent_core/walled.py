@@ -28,8 +28,7 @@ async def walled(name: str, work: Callable[[], Awaitable[ToolOutput]]) -> tuple[
     except BaseException as error:
         if passes(error):
             raise
-        reason = one_line(str(error), max_chars=2000)
-        text = f"Error: execution failed: {type(error).__name__}: {reason}"
+        text = f"Error: execution failed: {one_line(_reason(error), max_chars=2000)}"
         return ToolOutput.of(text, is_error=True), "ran"
 
 
@@ -61,3 +60,10 @@ def _misshapen(output: Any) -> str:
         return f"a block of the tool's content holds a {type(wrong).__name__}, not a string"
     details: Any = output.details
     return "" if isinstance(details, Mapping) else f"the tool's details are a {type(details).__name__}"
+
+
+def _reason(error: BaseException) -> str:
+    """What went wrong; of a group of errors what went wrong inside."""
+    if isinstance(error, BaseExceptionGroup):
+        return "; ".join(map(_reason, error.exceptions))
+    return f"{type(error).__name__}: {error}"

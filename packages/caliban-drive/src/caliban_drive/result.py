@@ -155,6 +155,7 @@ class RunTotals(Struct, kw_only=True):
             case TurnEnd():
                 self.open_calls.clear()
                 self.api_ms += event.api_ms
+                self.goes_on = self.goes_on or event.stop_reason == "pause_turn"
             case RunEnd():
                 if event.stop.kind in REFUSALS and self.text == f"[{event.stop.message}]":
                     self.text = self.earlier_text  # our own note for the history is nobody's answer
@@ -186,7 +187,7 @@ class RunTotals(Struct, kw_only=True):
                 assert_never(event)
 
     def _add_message(self, message: Message) -> None:
-        """Keep the last words of the model; those that go on after a cut are one answer with it."""
+        """Keep the last words of the model; those that go on after a cut or a pause are one answer."""
         if message.role == "assistant":
             self.earlier_text = self.text
             self.text = (self.text if self.goes_on else "") + message.text or self.text

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,6 +19,9 @@ from caliban_model_router.errors import RouterConfigError
 from caliban_model_router.route import PURPOSES, Hedge, Purpose, Route
 from caliban_model_router.schema import ProviderTable, read_breaker, read_hedge, read_provider, read_route
 from caliban_model_router.table import Table
+
+SplitModel: TypeAlias = Callable[[str, str], tuple[str | None, str]]
+"""The provider that stands before a model, if one does, and the model, where another provider was asked."""
 
 FILE_NAME = "caliban.toml"
 MAX_BYTES = 1 << 20
@@ -163,20 +166,28 @@ def direct(provider: str, model: str, *, fallback: tuple[str, str] | None = None
     )
 
 
-def with_overrides(config: RouterConfig, overrides: Mapping[str, str]) -> RouterConfig:
+def _as_it_is(model: str, provider: str) -> tuple[str | None, str]:
+    return None, model
+
+
+def with_overrides(
+    config: RouterConfig, overrides: Mapping[str, str], split: SplitModel = _as_it_is
+) -> RouterConfig:
     """`config` with other models: `overrides` maps a purpose, or the id of a route, to a model.
 
-    A purpose keeps its provider and the rest of its first route; one that has no route gets one like the
-    first of the default purpose. Raises `RouterConfigError` for a key that is neither, and for no model.
+    A purpose keeps the rest of its first route, and its provider unless `split` finds another one before the
+    model; one that has no route gets one like the first of the default purpose. Raises `RouterConfigError`
+    for a key that is neither, and for no model.
     """
     for key, model in overrides.items():
         if not model.strip():
             raise RouterConfigError("names no model", table="model_overrides", key=key)
         purpose = key.replace("-", "_")
+        named = next((route for route in config.routes if route.id == key), None)
         if purpose in PURPOSES:
-            config = _override(config, purpose, model)
-        elif any(route.id == key for route in config.routes):
-            config = _replaced(config, key, model)
+            config = _override(config, purpose, model, split)
+        elif named is not None:
+            config = _replaced(config, _asking(named, model, split))
         else:
             raise RouterConfigError(
                 "is neither a purpose nor the id of a route",
@@ -187,25 +198,31 @@ def with_overrides(config: RouterConfig, overrides: Mapping[str, str]) -> Router
     return config
 
 
-def _override(config: RouterConfig, purpose: Purpose, model: str) -> RouterConfig:
+def _override(config: RouterConfig, purpose: Purpose, model: str, split: SplitModel) -> RouterConfig:
     first = config.routes_for(purpose)[0]
+    asked = _asking(first, model, split)
     if first.purpose == purpose:
-        return _replaced(config, first.id, model)
+        return _replaced(config, asked)
     made = Route(
-        purpose=purpose, provider=first.provider, model=model, rest_s=first.rest_s, breaker=first.breaker
+        purpose=purpose,
+        provider=asked.provider,
+        model=asked.model,
+        rest_s=first.rest_s,
+        breaker=first.breaker,
     )
-    return replace(config, routes=(*config.routes, made, *_like(config.routes_for(purpose), purpose, model)))
-
-
-def _like(routes: tuple[Route, ...], purpose: Purpose, model: str) -> tuple[Route, ...]:
-    """The same models for another purpose, for when the one that was asked for fails."""
-    return tuple(
+    others = tuple(
         replace(route, purpose=purpose, id=f"{route.id}:{purpose}", fallback=None)
-        for route in routes
-        if route.model != model
+        for route in config.routes_for(purpose)
+        if route.label != made.label
     )
+    return replace(config, routes=(*config.routes, made, *others))
 
 
-def _replaced(config: RouterConfig, id: str, model: str) -> RouterConfig:
-    routes = tuple(replace(route, model=model) if route.id == id else route for route in config.routes)
-    return replace(config, routes=routes)
+def _asking(route: Route, model: str, split: SplitModel) -> Route:
+    """`route` with another model, and with the provider that stands before it, if one does."""
+    provider, model = split(model, route.provider)
+    return replace(route, provider=provider or route.provider, model=model)
+
+
+def _replaced(config: RouterConfig, new: Route) -> RouterConfig:
+    return replace(config, routes=tuple(new if route.id == new.id else route for route in config.routes))

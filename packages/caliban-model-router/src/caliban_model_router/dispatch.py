@@ -15,6 +15,7 @@ from caliban_model_router.route import Route
 from caliban_model_router.switch import Outcome
 from caliban_provider.errors import (
     BadResponse,
+    BeyondRate,
     ContextTooLong,
     ModelUnavailable,
     NetworkError,
@@ -100,7 +101,7 @@ class RouteAttempts:
         self.failed(attempt, error)
         if not self.may_fall_back(error):
             raise error
-        if isinstance(error, ContextTooLong):
+        if isinstance(error, ContextTooLong) and not isinstance(error, BeyondRate):
             self._left = [route for route in self._left if self._is_wider(route, attempt.route)]
         following = self.next()
         if following is None:

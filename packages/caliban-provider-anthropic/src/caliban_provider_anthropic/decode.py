@@ -224,6 +224,8 @@ class Decoder:
         detail = None
         if isinstance(details, dict):
             detail = string(details, "explanation") or string(details, "category") or None
+        if stop == "other":
+            detail = detail or f"{reason}"[:80]
         return [MessageDelta(stop, self._usage(usage), detail)]
 
     def _stop(self) -> list[StreamEvent]:

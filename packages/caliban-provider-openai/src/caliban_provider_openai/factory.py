@@ -134,7 +134,14 @@ def build(
                 hint='the option `api` is "responses" or "chat"',
             )
     http = HttpClient(connect_s=options.connect_s, read_s=max(options.first_byte_s, options.idle_s))
-    return OpenAIProvider(service, transport, http, first_byte_s=options.first_byte_s, idle_s=options.idle_s)
+    return OpenAIProvider(
+        service,
+        transport,
+        http,
+        first_byte_s=options.first_byte_s,
+        idle_s=options.idle_s,
+        silent_overflow=quirks.silent_overflow,
+    )
 
 
 def environment(

@@ -27,6 +27,9 @@ from caliban_provider_openai.transport import Transport
 MAX_MODELS = 1000
 """How long a list of models may get."""
 
+SILENT_OVERFLOW = b'{"error":{"code":"context_length_exceeded","message":"it was refused without a word"}}'
+"""What is read where a server that says nothing of a prompt that is too long refuses one."""
+
 _FOREIGN = "check the base URL: something that does not speak this interface answers there"
 _WINDOWS = ("context_length", "context_window", "max_model_len", "max_context_length")
 
@@ -34,7 +37,8 @@ _WINDOWS = ("context_length", "context_window", "max_model_len", "max_context_le
 class OpenAIProvider:
     """One interface through one transport; remembers the bytes of the messages it has sent.
 
-    `first_byte_s` and `idle_s` bound the silence before and within a reply.
+    `first_byte_s` and `idle_s` bound the silence before and within a reply. `silent_overflow` is that of the
+    server's quirks.
     """
 
     def __init__(
@@ -45,9 +49,11 @@ class OpenAIProvider:
         *,
         first_byte_s: float = 300.0,
         idle_s: float = 90.0,
+        silent_overflow: bool = False,
     ) -> None:
         self.name: str = service.name
         self.family = models.FAMILY
+        self._silent_overflow = silent_overflow
         self._service = service
         self._transport = transport
         self._http = http
@@ -88,6 +94,8 @@ class OpenAIProvider:
         await self._http.aclose()
 
     def _error_from(self, status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
+        if self._silent_overflow and status in (400, 413) and not body.strip():
+            body = SILENT_OVERFLOW
         return error_for(status, headers, body, provider=self.name, secrets=self._transport.secrets)
 
     def _reported(self, body: bytes) -> ProviderError | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct
 from msgspec.structs import fields, replace
@@ -30,7 +30,8 @@ class Quirks(Struct, frozen=True, kw_only=True):
     letters and digits. `reasoning_field` is where a message's reasoning goes back, empty where it does not.
     `any_word` is the `tool_choice` that forces some call. `effort` says that `reasoning_effort` does no harm.
     With `assistant_after_tool` a user's message never follows a tool's result directly. The content
-    of a message of calls alone is an empty text without `null_content`.
+    of a message of calls alone is an empty text without `null_content`. With `silent_overflow` a refusal
+    without a word means that the prompt is too long. What an operator has `said` no family of models changes.
     """
 
     max_tokens_field: str = "max_tokens"
@@ -48,6 +49,8 @@ class Quirks(Struct, frozen=True, kw_only=True):
     any_word: str = "required"
     assistant_after_tool: bool = False
     null_content: bool = True
+    silent_overflow: bool = False
+    said: frozenset[str] = frozenset()
 
 
 _COMPATIBLE = Quirks()
@@ -71,7 +74,10 @@ _BY_HOST: tuple[tuple[str, Quirks], ...] = (
         replace(_COMPATIBLE, max_tokens_field="max_completion_tokens", structured="none", any_word="auto"),
     ),
     ("groq.com", replace(_COMPATIBLE, max_tokens_field="max_completion_tokens")),
-    ("cerebras.ai", replace(_COMPATIBLE, max_tokens_field="max_completion_tokens")),
+    (
+        "cerebras.ai",
+        replace(_COMPATIBLE, max_tokens_field="max_completion_tokens", silent_overflow=True),
+    ),
 )
 """The end of a host, and what it takes."""
 
@@ -79,15 +85,18 @@ _BY_HOST: tuple[tuple[str, Quirks], ...] = (
 def quirks_of(host: str, kind: Kind, changes: str = "") -> Quirks:
     """The row of a server; `changes` are an operator's: `stream_options=false, id_chars=64`.
 
-    Raises `InvalidRequest` for a change that is none.
+    With `like=HOST` among them the server is taken for that one, which it stands before. Raises
+    `InvalidRequest` for a change that is none.
     """
+    changed = _changes(changes)
+    host = changed.pop("like", host)
     if kind == "compatible":
         row_for_host = next(
             (row for end, row in _BY_HOST if host == end or host.endswith(f".{end}")), _COMPATIBLE
         )
     else:
         row_for_host = _OPENAI
-    return replace(row_for_host, **_changes(changes)) if changes.strip() else row_for_host
+    return replace(row_for_host, **changed, said=frozenset(changed)) if changed else row_for_host
 
 
 _BY_FAMILY: tuple[tuple[re.Pattern[str], Mapping[str, Any]], ...] = (
@@ -104,16 +113,22 @@ def for_model(quirks: Quirks, model: str) -> Quirks:
     name = model.lower()
     for family, changes in _BY_FAMILY:
         if family.search(name):
-            return replace(quirks, **changes)
+            return replace(quirks, **{quirk: changes[quirk] for quirk in changes.keys() - quirks.said})
     return quirks
 
 
 def _changes(text: str) -> dict[str, Any]:
-    kinds: Mapping[str, object] = {field.name: field.default for field in fields(Quirks)}
+    kinds: dict[str, object] = {field.name: field.default for field in fields(Quirks)}
+    kinds = {**kinds, "like": ""}
+    del kinds["said"]
     out: dict[str, Any] = {}
     for part in re.split(r"[,\s]+", text.strip()):
         name, _, value = part.partition("=")
-        default = kinds.get(name)
+        default, words = kinds.get(name), _WORDS.get(name)
+        if words is not None and value not in words:
+            raise InvalidRequest(
+                f"the quirk {name} cannot be {value[:60]!r}", hint=f"it is one of {', '.join(words)}"
+            )
         if isinstance(default, bool) and value in ("true", "false"):
             out[name] = value == "true"
         elif isinstance(default, int) and not isinstance(default, bool) and value.isdecimal():
@@ -126,3 +141,13 @@ def _changes(text: str) -> dict[str, Any]:
                 hint=f"known are: {', '.join(kinds)}; write NAME=VALUE, with true or false for a switch",
             )
     return out
+
+
+_WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "structured": get_args(Structured),
+        "system_role": ("system", "developer", "user"),
+        "any_word": ("required", "any", "auto"),
+    }
+)
+"""The quirks that are one of few words."""

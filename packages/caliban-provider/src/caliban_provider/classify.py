@@ -17,6 +17,7 @@ from caliban_provider.error_body import ErrorBody
 from caliban_provider.errors import (
     AuthenticationError,
     BadResponse,
+    BeyondRate,
     BillingError,
     ContextTooLong,
     InvalidRequest,
@@ -63,6 +64,11 @@ _OTHER_LIMIT = (
 )
 """Limits of something else than the prompt."""
 
+_TOO_LARGE_A_REQUEST = (
+    r"request too large for|tokens must be reduced|limit:? (\d[\d,]*)"
+    r"(?:[^\d]{1,20}\d[\d,]*)?[^\d]{1,20}requested:? (\d[\d,]*)"
+)
+"""One request beyond a limit of tokens per minute: it never fits, however long one waits."""
 _BILLING = (
     r"credit balance is too low|insufficient (?:balance|credits?|funds|quota)|exceeded your current quota"
     r"|billing (?:details|hard limit|is not|not active)|requires more credits|payment required|out of credits"
@@ -146,6 +152,11 @@ def error_for_type(kind: str, message: str, *, provider: str, secrets: Collectio
 
 
 def _class_for(status: int | None, parsed: ErrorBody) -> type[ProviderError]:
+    said = _class_as_said(status, parsed)
+    return BeyondRate if said is RateLimited and _never_fits(status, parsed.text.lower()) else said
+
+
+def _class_as_said(status: int | None, parsed: ErrorBody) -> type[ProviderError]:
     for name in parsed.kinds:
         if (by_word := _by_kind(name)) is not None:
             return by_word
@@ -196,6 +207,17 @@ def _by_kind(name: str) -> type[ProviderError] | None:
             return ModelUnavailable
         case _:
             return None
+
+
+def _never_fits(status: int | None, words: str) -> bool:
+    """Whether a limit of the rate refuses a request for its own size: only a shorter one passes."""
+    if status == 413:
+        return True
+    found = re.search(_TOO_LARGE_A_REQUEST, words)
+    if found is None or found[1] is None:
+        return found is not None
+    limit, requested = (int(number.replace(",", "")) for number in found.groups())
+    return requested > limit
 
 
 def _by_phrase(status: int | None, text: str, words: str) -> type[ProviderError] | None:
@@ -295,6 +317,7 @@ _SAID: Mapping[type[ProviderError], str] = MappingProxyType(
         BillingError: "{} reports a matter of billing",
         ModelUnavailable: "{} does not offer the model",
         ContextTooLong: "the conversation is too long for the model of {}",
+        BeyondRate: "the conversation is more than {} takes at once",
         RequestTooLarge: "the request is too large for {}",
         RateLimited: "{} limits the rate of requests",
         Overloaded: "{} is overloaded",
@@ -323,6 +346,7 @@ def _hint(kind: type[ProviderError], status: int, told_s: float | None, words: s
         BillingError: "check the account's plan and balance, or use another provider",
         ModelUnavailable: "check the model's name against the models that the provider lists",
         ContextTooLong: "begin a new session, or use a model with a larger window",
+        BeyondRate: "the account may send less than this at once: begin a new session, or use another model",
         RequestTooLarge: "send fewer or smaller attachments",
         BadResponse: "check the base URL",
     }.get(kind)

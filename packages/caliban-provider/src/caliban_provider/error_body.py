@@ -13,6 +13,9 @@ _MAX_BODY_BYTES = 16 * 1024
 _MIN_SECRET_CHARS = 8
 _MAX_TEXT_CHARS = 360
 
+_EVENT = rb"\s*(?:(?:event|id|retry):[^\r\n]*\r?\n)*data:([^\r\n]*)"
+"""A body that is an event, as servers write it that have begun a stream before they fail."""
+
 _HTML = r"(?si)<(?:script|style|head(?=[^<]*<meta))\b.*?</(?:script|style)\s*>|<[^>]*>"
 _ESCAPE = r"(?s)\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?"
 _SECRET = r"(?i:\bbearer\s+)\S+|\b(?:sk|pk|rk|xai|gsk|hf|key)[-_][\w\-*.]{6,}|\bAIza[\w\-]{8,}"
@@ -33,7 +36,9 @@ class ErrorBody(Struct, frozen=True, kw_only=True):
 
 
 def read(body: bytes, *, secrets: Collection[str] = ()) -> ErrorBody:
-    """Understand a body: JSON of any known shape, HTML, plain text or nothing."""
+    """Understand a body: JSON of any known shape, an event of a stream, HTML, plain text or nothing."""
+    event = re.match(_EVENT, body)
+    body = event[1] if event is not None else body
     raw = body[:_MAX_BODY_BYTES].decode("utf-8", "replace").strip()
     try:
         value: object = json.loads(body) if raw[:1] in ("{", "[") else None

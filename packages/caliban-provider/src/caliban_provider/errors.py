@@ -6,6 +6,7 @@
     ├── ModelUnavailable         404 for the model, or a model that this provider does not have
     ├── InvalidRequest           400: the request itself is wrong
     │   ├── ContextTooLong       the prompt does not fit the model's window
+    │   │   └── BeyondRate       the prompt alone is more than the account may send in a minute
     │   └── RequestTooLarge      413
     ├── RateLimited              429
     ├── Overloaded               529, or the same said inside a stream
@@ -98,6 +99,10 @@ class ContextTooLong(InvalidRequest):
     """The prompt does not fit the model's window; compaction may help."""
 
     category: ClassVar[ErrorCategory] = "context_too_long"
+
+
+class BeyondRate(ContextTooLong):
+    """The prompt alone is more than the account may send in a minute; another model may take it."""
 
 
 class RequestTooLarge(InvalidRequest):

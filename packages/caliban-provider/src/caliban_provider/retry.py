@@ -46,6 +46,15 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
         longest = min(self.max_delay_s, self.first_delay_s * 2.0 ** min(guessed - 1, 64))
         return longest * (0.5 + rand / 2)
 
+    def allowed(self, attempt: int, error: ProviderError, *, told: int = 0) -> int:
+        """How many failures there may be until `error` is final, if all that follow are of its sort.
+
+        `attempt` is as for `delay`; `told` counts this one, too, where it says how long to wait.
+        """
+        if names_wait(error):
+            return attempt - told + self.max_told_retries
+        return told + self.max_retries
+
 
 def names_wait(error: ProviderError) -> bool:
     """Whether `error` says how long to wait: such failures are counted apart. A wait of 0 says nothing."""

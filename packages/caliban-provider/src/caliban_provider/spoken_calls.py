@@ -26,9 +26,15 @@ from caliban_provider.stream import (
     TextDelta,
 )
 
-_BEGINS = ("{", "[", "```", "<tool_call>", "<function_call>")
+MAX_CALL_CHARS = 4_000_000
+"""No call is longer: what is held for one is given on as text then, before it fills the memory."""
+
+_TAG_WORDS = ("<tool_call>", "<function_call>")
+_FENCE_WORDS = ("json", "tool_call", "tool_code")
+_UNDECIDED_CHARS = 2000
+"""Longer than this is no lead of a call: braces, brackets and white space alone."""
 _TAGS = re.compile(r"<(tool_call|function_call)>(.*?)(?:</\1>|\Z)", re.DOTALL)
-_FENCE = re.compile(r"```(?:json|tool_call|tool_code)?\s*\n?(.*?)```", re.DOTALL)
+_FENCE = re.compile(rf"```(?:{'|'.join(_FENCE_WORDS)})?\s*\n?(.*?)```", re.DOTALL)
 
 _OWN_BLOCKS = 100_000  # blocks that are made here are numbered far from those of the wire
 
@@ -103,6 +109,19 @@ def _call(value: object, tools: Sequence[ToolSpec]) -> SpokenCall | None:
     return SpokenCall(name=spec.name, input=given) if fits else None
 
 
+class _Held(Struct):
+    """Text of a block that is not given on yet.
+
+    With `is_free` what stands before a tag is given on, once `is_kept` nothing is before the block ends.
+    `chars` counts all of its text.
+    """
+
+    pieces: list[str]
+    is_free: bool = False
+    is_kept: bool = False
+    chars: int = 0
+
+
 class SpokenCallReader:
     """Takes the events of one reply and gives them on, text that may be a call only once it is whole.
 
@@ -112,8 +131,7 @@ class SpokenCallReader:
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
         self.taken: int = 0
         self._tools = tools
-        self._held: dict[int, list[str]] = {}
-        self._free: set[int] = set()
+        self._held: dict[int, _Held] = {}
         self._called = False
         self._next = 0
 
@@ -122,8 +140,8 @@ class SpokenCallReader:
         match event:
             case BlockStart(index=index, kind="text", text=text):
                 self._next = max(self._next, index + 1)
-                self._held[index] = [text] if text else []
-                return []
+                self._held[index] = _Held([])
+                return self._hold(index, text) if text else []
             case BlockStart(index=index, kind=kind):
                 self._next = max(self._next, index + 1)
                 self._called = self._called or kind == "tool_use"
@@ -137,27 +155,46 @@ class SpokenCallReader:
             case _:
                 return [event]
 
+    def flush(self) -> list[StreamEvent]:
+        """What is held of a reply that was cut: text, for half a call is none."""
+        return [event for index in list(self._held) for event in self._let_go(index)]
+
     def _hold(self, index: int, text: str) -> list[StreamEvent]:
         held = self._held[index]
-        held.append(text)
-        if index in self._free:
+        held.pieces.append(text)
+        held.chars += len(text)
+        if held.is_kept:
+            return self._let_go(index) if held.chars > MAX_CALL_CHARS else []
+        if held.is_free:
             return self._up_to_tag(index)
-        begun = "".join(held).lstrip()
-        if not begun or any(word.startswith(begun[: len(word)]) for word in _BEGINS):
+        may_be = _may_be_call("".join(held.pieces).lstrip())
+        if may_be is None and held.chars <= _UNDECIDED_CHARS:
             return []
-        self._free.add(index)
+        if may_be:
+            held.is_kept = True
+            return []
+        held.is_free = True
         return [BlockStart(index, "text"), *self._up_to_tag(index)]
 
     def _up_to_tag(self, index: int) -> list[StreamEvent]:
         """Text goes on, up to where a tag begins or may begin."""
-        text = "".join(self._held[index])
-        at = min((place for tag in _BEGINS[3:] if (place := _tag_at(text, tag)) >= 0), default=len(text))
-        self._held[index] = [text[at:]] if text[at:] else []
+        held = self._held[index]
+        text = "".join(held.pieces)
+        at = min((place for tag in _TAG_WORDS if (place := _tag_at(text, tag)) >= 0), default=len(text))
+        held.pieces = [text[at:]] if text[at:] else []
+        held.is_kept = text[at:].startswith(_TAG_WORDS)
         return [TextDelta(index, text[:at])] if at else []
 
+    def _let_go(self, index: int) -> list[StreamEvent]:
+        """What is held of a block, as text; what more comes of it is given on as it is."""
+        held = self._held.pop(index)
+        text = "".join(held.pieces)
+        begin: list[StreamEvent] = [] if held.is_free else [BlockStart(index, "text")]
+        return [*begin, TextDelta(index, text)] if text else begin
+
     def _end(self, index: int) -> list[StreamEvent]:
-        text = "".join(self._held.pop(index))
-        begun = index in self._free
+        held = self._held.pop(index)
+        text, begun = "".join(held.pieces), held.is_free
         before, calls = (text, ()) if self._called else spoken_calls(text, self._tools)
         out: list[StreamEvent] = []
         if before.strip() or (begun and before):
@@ -178,6 +215,24 @@ class SpokenCallReader:
                 BlockStop(place),
             ]
         return out
+
+
+def _may_be_call(begun: str) -> bool | None:
+    """Whether a reply that begins so may be a call; `None` where more of it must come to say that."""
+    if begun.startswith(_TAG_WORDS):
+        return True
+    if any(word.startswith(begun) for word in (*_TAG_WORDS, "```")):
+        return None
+    if begun.startswith("```"):
+        inside = begun[3:]
+        if any(word.startswith(inside) for word in _FENCE_WORDS):
+            return None
+        word = next((word for word in _FENCE_WORDS if inside.startswith(word)), "")
+        begun = inside.removeprefix(word).lstrip()
+    inner = begun.lstrip("{[ \t\r\n")
+    if begun and begun[0] not in "{[":
+        return False
+    return inner[0] == '"' if inner else None
 
 
 def _tag_at(text: str, tag: str) -> int:

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+from caliban_provider.errors import ProviderError
 from caliban_provider.provider import Provider
 from caliban_provider.request import CompletionRequest
 from caliban_provider.spoken_calls import SpokenCallReader
@@ -58,14 +59,23 @@ class _Events:
         self._reader = reader
         self._tell = tell
         self._ready: deque[StreamEvent] = deque()
+        self._ended: ProviderError | StopAsyncIteration | None = None
 
     def __aiter__(self) -> _Events:
         return self
 
     async def __anext__(self) -> StreamEvent:
         while not self._ready:
+            if self._ended is not None:
+                raise self._ended
             before = self._reader.taken
-            self._ready.extend(self._reader.feed(await anext(self._events)))
+            try:
+                event = await anext(self._events)
+            except (ProviderError, StopAsyncIteration) as error:
+                self._ended = error
+                self._ready.extend(self._reader.flush())
+                continue
+            self._ready.extend(self._reader.feed(event))
             if self._reader.taken > before:
                 self._tell()
         return self._ready.popleft()

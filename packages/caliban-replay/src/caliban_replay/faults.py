@@ -23,6 +23,7 @@ KINDS: Final[Mapping[str, type[ProviderError]]] = MappingProxyType(
             errors.ModelUnavailable,
             errors.InvalidRequest,
             errors.ContextTooLong,
+            errors.BeyondRate,
             errors.RequestTooLarge,
             errors.RateLimited,
             errors.Overloaded,

@@ -134,6 +134,7 @@ def with_agents(
     wiring, memory = inputs.wiring, inputs.memory
     parts = SubAgentParts(
         model_for=wiring.children(child_models(inputs.model, inputs.masker)),
+        refusal=None if inputs.model.others is None else inputs.model.others.refusal,
         tools=tools,
         gate=judges.gate,
         hooks=judges.hooks,
@@ -165,6 +166,10 @@ def child_models(model: ResolvedModel, masker: Masker) -> Callable[[str | None],
     """What sub-agents ask: each its own view of it, for a view remembers one history."""
 
     def model_for(wanted: str | None) -> ChildModel:
+        other = model.others.of(wanted) if wanted and model.others is not None else None
+        if other is not None:
+            provider, name = other
+            return ChildModel(provider=MaskedProvider(provider, masker), model=name)
         if model.child is None:
             return ChildModel(
                 provider=MaskedProvider(model.provider, masker),

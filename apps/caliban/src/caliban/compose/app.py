@@ -369,8 +369,8 @@ async def _running(
         raise
     finally:
         await hooks.aclose()
-        for one in (model, *opened):
-            await close_provider(one.provider, opening.reporter)
+        for provider in (provider for one in (model, *opened) for provider in one.providers):
+            await close_provider(provider, opening.reporter)
         await opening.permissions.close()
 
 

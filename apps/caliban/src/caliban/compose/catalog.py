@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from msgspec.structs import replace
 
-from caliban.compose.presets import PRESETS, Preset
+from caliban.compose.presets import OTHER_NAMES, PRESETS, WITHOUT_KEYS, Preset
 from caliban.errors import ConfigError
 from caliban_common.near import did_you_mean
 from caliban_provider.address import is_address
@@ -159,7 +159,8 @@ class ProviderEntry(Struct, frozen=True, kw_only=True):
         if not base_url:
             return self
         kind = self.table.get("kind") or self.name
-        return replace(self, table={**self.table, "kind": kind, "base_url": base_url})
+        table = {**self.table, "kind": kind, "base_url": base_url}
+        return replace(self, table=table if self.preset is None else _under(self.preset, table))
 
     def check(self) -> None:
         """Raise `ConfigError` for an address that is none: a vendor would get a key of somebody else's."""
@@ -213,16 +214,28 @@ def find_provider(name: str, tables: Mapping[str, SettingsTable]) -> ProviderEnt
     try:
         factory = _factory(kind)
     except UnknownProvider as error:
-        meant = did_you_mean(kind, (*BUILTIN, *EXTRAS, *PRESETS, *tables))
-        if not meant or error.__cause__ is not None:
+        if error.__cause__ is not None:
             raise
-        raise UnknownProvider(error.message, hint=f"{meant} {error.hint or ''}".rstrip()) from None
+        raise UnknownProvider(error.message, hint=_meant(kind, tables)) from None
     extra = _option_texts(table)
     try:
         refuse_unknown(factory, extra)
     except InvalidRequest as error:
         raise ConfigError(f"[provider.{name}.options] {error.message}", hint=error.hint) from error
     return ProviderEntry(name=name, table=table, factory=under(factory, extra), preset=preset)
+
+
+def _meant(kind: str, tables: Mapping[str, SettingsTable]) -> str:
+    """What to do about a provider that is none."""
+    listed = "caliban models --providers lists all there are"
+    head, slash, _ = kind.partition("/")
+    if slash and is_provider(head, tables):
+        return f"a model is named by --model {kind}"
+    if kind.lower() in WITHOUT_KEYS:
+        return f"it takes no key of its own: put a gateway before it, such as litellm; {listed}"
+    other = OTHER_NAMES.get(kind.lower())
+    meant = f"did you mean {other}?" if other else did_you_mean(kind, (*BUILTIN, *EXTRAS, *PRESETS, *tables))
+    return f"{meant} {listed}".lstrip()
 
 
 def is_provider(name: str, tables: Mapping[str, SettingsTable]) -> bool:
@@ -248,9 +261,19 @@ def _preset(name: str, table: SettingsTable) -> Preset | None:
 
 def _under(preset: Preset, table: SettingsTable) -> SettingsTable:
     """`table` with what `preset` says under it."""
-    options = {"quirks": preset.quirks} if preset.quirks else {}
+    options = {**(table.get("options") or {})}
+    if preset.kind == "openai" and (quirks := _quirks(preset, table, options)):
+        options["quirks"] = quirks
     below = {"kind": preset.kind, "base_url": preset.base_url}
-    return {**below, **table, "options": {**options, **(table.get("options") or {})}}
+    return {**below, **table, "options": options}
+
+
+def _quirks(preset: Preset, table: SettingsTable, options: SettingsTable) -> str:
+    """The quirks of a row, of the server that it names where `table` has a proxy before it, and its own."""
+    own = options.get("quirks", preset.quirks)
+    host = urlsplit(preset.base_url).hostname or ""
+    stands_before = f"like={host}" if table.get("base_url") and "{" not in host else ""
+    return ",".join(filter(None, (stands_before, _option_text(own))))
 
 
 def _filled(url: str, name: str, environ: Mapping[str, str]) -> str:
@@ -271,14 +294,12 @@ def _filled(url: str, name: str, environ: Mapping[str, str]) -> str:
 def _option_texts(table: SettingsTable) -> dict[str, str]:
     """The options of a provider's table: numbers and booleans as TOML writes them, lists with commas."""
     options: Mapping[str, Any] = table.get("options") or {}
-    return {
-        name: ",".join(value) if isinstance(value, list | tuple) else _option_text(value)
-        for name, value in options.items()
-        if name not in OF_BODIES
-    }
+    return {name: _option_text(value) for name, value in options.items() if name not in OF_BODIES}
 
 
 def _option_text(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return ",".join(value)
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -14,10 +14,14 @@ from caliban.compose.catalog import holds_slashes, is_provider, provider_tables
 from caliban.compose.host import Host
 from caliban.compose.project import Project
 from caliban.compose.supplied import ROUTER_FILE
+from caliban.errors import ConfigError
 from caliban_common.paths import config_dir
+from caliban_common.text import one_line
 from caliban_settings import Settings
 
 DEFAULT_PROVIDER: Final = "anthropic"
+PATHS: Final = "local"
+"""The provider whose models are paths: a slash in one is a directory's."""
 ROUTER_VARIABLE: Final = "CALIBAN_ROUTER_CONFIG"
 STRICT: Final = "CALIBAN_STRICT_ROUTING"
 UNSET: Final = ("0", "false", "no", "off")
@@ -87,10 +91,7 @@ def choose_model(wanted: ModelOptions, settings: Settings) -> ModelChoice:
     tables = provider_tables(settings)
     if provider is None:
         provider, model = split_model(model, None, tables)
-    if wanted.provider is None:
-        named, name = split_model(wanted.model, provider, tables)
-        if named is not None:
-            wanted = replace(wanted, provider=named, model=name)
+    wanted = apart(wanted, provider, tables)
     if wanted.provider not in (None, provider or DEFAULT_PROVIDER):
         model = None
     named = wanted.provider or provider
@@ -99,18 +100,44 @@ def choose_model(wanted: ModelOptions, settings: Settings) -> ModelChoice:
     )
 
 
+def apart(wanted: ModelOptions, provider: str | None, tables: Mapping[str, Any]) -> ModelOptions:
+    """`wanted` with provider and model apart; `provider` is asked where it names none.
+
+    A flag of a provider decides: only its own name before a model is not the model's.
+    """
+    own = wanted.provider
+    if own == PATHS:
+        return wanted
+    named, model = split_model(wanted.model, own or provider, tables)
+    if named is None or own is None or own == named:
+        return replace(wanted, provider=named or own, model=model)
+    return wanted
+
+
 def split_model(
     model: str | None, provider: str | None, tables: Mapping[str, Any]
 ) -> tuple[str | None, str | None]:
     """The provider that stands before a slash in `model`, if one does, and the model.
 
     The ids of some providers hold slashes: where such a `provider` is asked, a slash belongs to the id.
+    Raises `ConfigError` for a provider without a model, and for what is no line of text.
     """
-    head, slash, rest = (model or "").partition("/")
-    if not slash or not rest or not is_provider(head, tables):
+    if model is None:
+        return None, None
+    model = model.strip()
+    if not model.isprintable():
+        raise ConfigError(
+            f"{one_line(model, max_chars=60)!r} is no name of a model", hint="write it as one line"
+        )
+    head, slash, rest = model.partition("/")
+    if not slash or not is_provider(head, tables):
         return None, model
     if provider is not None and holds_slashes(provider, tables):
         return None, model
+    if not rest:
+        raise ConfigError(
+            f"{model!r} names a provider and no model", hint=f"write {head}/MODEL, or --provider {head}"
+        )
     return head, rest
 
 

@@ -17,6 +17,7 @@ from caliban.compose.catalog import ProviderEntry, find_provider, provider_table
 from caliban.compose.choice import ModelInputs, choose_model, may_be_routed
 from caliban.compose.costs import RunCosts
 from caliban.compose.naming import naming
+from caliban.compose.others import OtherModels
 from caliban.compose.provider import make_provider
 from caliban.compose.resolved import ResolvedModel
 from caliban.compose.retired import tell_retirements
@@ -47,12 +48,16 @@ def resolve_model(
             provider, costs, name=entry.name, on_warning=on_warning, on_error=naming(entry)
         )
 
+    def others(own: str) -> OtherModels:
+        tables = provider_tables(inputs.settings)
+        return OtherModels(own, tables, lambda entry: metered(entry, make_provider(entry, inputs, report)))
+
     try:
         routing = _routing(inputs, report)
         if routing is None:
             entry, resolved = _plain(inputs, report)
             tell_retirements([(resolved.provider, resolved.model)], report)
-            return replace(resolved, provider=metered(entry, resolved.provider))
+            return replace(resolved, provider=metered(entry, resolved.provider), others=others(entry.name))
         from caliban.compose.routed import RouterContext, routed_model
 
         providers = {
@@ -62,7 +67,8 @@ def resolve_model(
         tell_retirements([(providers[name], model) for name, model in routes], report)
         host = inputs.host
         context = RouterContext(costs=costs, on_warning=on_warning, environ=host.environ, masker=host.masker)
-        return routed_model(routing, providers, context)
+        resolved = routed_model(routing, providers, context)
+        return replace(resolved, others=others(resolved.name))
     except UnknownProvider as error:
         raise _gone(error, inputs) from error
 

@@ -210,3 +210,32 @@ PRESETS: Final[Mapping[str, Preset]] = MappingProxyType(
     }
 )
 """By the name that `--provider` takes."""
+
+OTHER_NAMES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "alibaba": "qwen",
+        "amazon": "bedrock",
+        "aws": "bedrock",
+        "bigmodel": "zai",
+        "chatgpt": "openai",
+        "claude": "anthropic",
+        "dashscope": "qwen",
+        "gcp": "vertex",
+        "gemini": "google",
+        "github": "github-models",
+        "glm": "zai",
+        "gpt": "openai",
+        "grok": "xai",
+        "hf": "huggingface",
+        "kimi": "moonshot",
+        "mimo": "xiaomi",
+        "nim": "nvidia",
+        "sonar": "perplexity",
+        "zhipu": "zai",
+        "zhipuai": "zai",
+    }
+)
+"""What people call a provider by -> its name here."""
+
+WITHOUT_KEYS: Final = ("copilot", "github-copilot", "sagemaker", "watsonx")
+"""Services that take no key but a token that is exchanged or a signature of their own: none is asked here."""

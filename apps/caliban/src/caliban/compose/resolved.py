@@ -10,6 +10,7 @@ from msgspec import Struct
 from caliban_provider.provider import Provider
 
 if TYPE_CHECKING:
+    from caliban.compose.others import OtherModels
     from caliban_agent_core.ports import Compactor
 
 
@@ -20,7 +21,8 @@ class ResolvedModel(Struct, frozen=True, kw_only=True):
     settings or a flag give, `fallback` what is asked when the model fails, as `provider/model`. `compactor`
     is there where another model than the one at work writes summaries. `child` gives what a sub-agent asks,
     for itself alone, by the name of a model or `None`; without it that is the same provider. `classifier`
-    gives what judges calls in the auto mode, where routes say that it is another model.
+    gives what judges calls in the auto mode, where routes say that it is another model. `others` are those of
+    other providers, for agents whose files name one.
     """
 
     provider: Provider
@@ -31,3 +33,9 @@ class ResolvedModel(Struct, frozen=True, kw_only=True):
     compactor: Compactor | None = None
     child: Callable[[str | None], ResolvedModel] | None = None
     classifier: Callable[[], ResolvedModel] | None = None
+    others: OtherModels | None = None
+
+    @property
+    def providers(self) -> tuple[Provider, ...]:
+        """All that has to be closed."""
+        return (self.provider, *(self.others.made.values() if self.others is not None else ()))

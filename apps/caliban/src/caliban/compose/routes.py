@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from caliban.cli.options import ModelOptions
 from caliban.compose.catalog import ProviderCatalog, ProviderEntry, SettingsTable, provider_tables
-from caliban.compose.choice import ROUTER_VARIABLE, ModelInputs, choose_model, split_model
+from caliban.compose.choice import ROUTER_VARIABLE, ModelInputs, apart, choose_model, split_model
 from caliban.compose.project import ALLOWED
 from caliban.compose.projectroutes import routes_of_project, say_left_out
 from caliban.compose.provider import make_provider
@@ -101,8 +101,10 @@ def read_routing(inputs: ModelInputs, report: Report) -> Routing:
             f"{' and '.join(CLASSIFIER_KEYS)} name two models", hint="they are one key: leave one of them out"
         )
     try:
-        config = with_overrides(config, overrides)
-    except RouterConfigError as error:
+        config = with_overrides(config, overrides, lambda model, own: _split(model, own, catalog))
+        for name in config.provider_names:
+            catalog.entry(name)
+    except (RouterConfigError, UnknownProvider) as error:
         raise ConfigError(error.message, hint=error.hint) from error
     fallback = _fallback(wanted, settings, config.routes_for(MAIN)[0].provider, catalog)
     config = _with_fallback(_pinned(config, wanted, settings, catalog), fallback)
@@ -214,9 +216,7 @@ def _pinned(
     sent elsewhere.
     """
     first = config.routes_for(MAIN)[0]
-    if wanted.provider is None:
-        named, model = split_model(wanted.model, first.provider, catalog.tables)
-        wanted = replace(wanted, provider=named, model=model)
+    wanted = apart(wanted, first.provider, catalog.tables)
     if wanted.provider not in (None, first.provider):
         choice = choose_model(wanted, settings)
         model = choice.model or catalog.entry(choice.provider).default_model

@@ -85,7 +85,8 @@ async def asked_as(app: App, session: Session, model: str, effort: str) -> Async
             for resolved in board.opened[opened:]:
                 board.opened.remove(resolved)
                 with anyio.CancelScope(shield=True):
-                    await close_provider(resolved.provider, app.reporter)
+                    for provider in resolved.providers:
+                        await close_provider(provider, app.reporter)
 
 
 async def _use(app: App, session: Session, wanted: str) -> None:

@@ -68,7 +68,7 @@ async def start_child(
     args: Mapping[str, Any], context: ToolContext, parts: SubAgentParts, caller: CallingAgent
 ) -> ToolOutput:
     """Run the agent that `args` ask for. Raises `ArgumentError`."""
-    task = read_task(args, parts.definitions)
+    task = read_task(args, parts)
     child = SubAgentRun(task, parts, caller, context)
 
     async def work(emit: Emit) -> ToolOutput:
@@ -81,8 +81,9 @@ async def start_child(
     return ToolOutput.of(STARTED, details={"agent": task.definition.name, "background": True})
 
 
-def read_task(args: Mapping[str, Any], definitions: tuple[AgentDefinition, ...]) -> ChildTask:
+def read_task(args: Mapping[str, Any], parts: SubAgentParts) -> ChildTask:
     """The task that the model describes. Raises `ArgumentError`."""
+    definitions = parts.definitions
     _refuse_isolation(args)
     given = Arguments({**args, "tools": None, "isolation": None}, known=(*PROPERTIES, "isolation"))
     name = given.string("subagent_type", definitions[0].name)
@@ -94,13 +95,21 @@ def read_task(args: Mapping[str, Any], definitions: tuple[AgentDefinition, ...])
     prompt = given.string("prompt")
     if not prompt.strip():
         raise ArgumentError("the prompt is empty")
-    kind = kinds[name]
+    kind, model = kinds[name], (given.optional_string("model") or "").strip() or None
+    is_name = model is not None and model not in (*OWN_MODEL, *NICKNAMES)
+    if (
+        model is not None
+        and is_name
+        and parts.refusal is not None
+        and (why := parts.refusal(model)) is not None
+    ):
+        raise ArgumentError(f"model: {why}", hint="leave `model` out to ask that of the agent")
     return ChildTask(
         definition=kind,
         title=one_line(given.string("description", ""), max_chars=120) or one_line(prompt, max_chars=60),
         prompt=prompt,
         tools=_names(args.get("tools")),
-        model=(given.optional_string("model") or "").strip() or None,
+        model=model,
         background=given.boolean("run_in_background", kind.background),
     )
 

@@ -28,10 +28,11 @@ class SubAgentParts(Struct, frozen=True, kw_only=True):
     """What sub-agents are made of.
 
     `model_for` gives what an agent asks, by the name of a model or `None` for that of its caller; the ledger
-    is behind it. `tools` are those of the caller without the tool that starts agents; `gate`, `hooks` and
-    `options` are the caller's own, so that nothing is less checked. The first of the `definitions` is taken
-    where none is named. `place` tells every agent where it works. Agents start others up to `max_depth` (≥
-    1) below the session's own; of those on one level `max_at_once` (≥ 1) run at a time, the others wait.
+    is behind it. `refusal` says why a model that the one at work names may not be asked. `tools` are those of
+    the caller without the tool that starts agents; `gate`, `hooks` and `options` are the caller's own, so
+    that nothing is less checked. The first of the `definitions` is taken where none is named. `place` tells
+    every agent where it works. Agents start others up to `max_depth` (≥ 1) below the session's own; of those
+    on one level `max_at_once` (≥ 1) run at a time, the others wait.
     """
 
     model_for: Callable[[str | None], ChildModel]
@@ -44,3 +45,4 @@ class SubAgentParts(Struct, frozen=True, kw_only=True):
     max_depth: int = 1
     max_at_once: int = 8
     new_id: NewId = new_id
+    refusal: Callable[[str], str | None] | None = None
