@@ -67,6 +67,30 @@ RUNS: Mapping[str, tuple[str, ...]] = {
         "gh extension exec zap x",
         "corepack zap x",
     ),
+    "sub-commands that run what they are given": (
+        "git filter-branch -f --index-filter='env zap x' HEAD",
+        "git daemon --access-hook='timeout 5 zap x'",
+        "git web--browse --browser='zap x' http://example.com",
+        "git for-each-repo --config=a.b env zap x",
+        "npm exec -- nice -n 5 zap x",
+        "pnpm dlx env -u A zap x",
+        "yarn exec xargs -r zap x",
+        "just --command unshare zap x",
+        "java -XX:OnError='nice zap x' A",
+    ),
+    "code that is known only when it runs": (
+        'perl -e "$x"',
+        'node -e "$(cat x.js)"',
+        'awk "$x" a.txt',
+        'sqlite3 x.db "$q"',
+        "perl -e 'system(@ARGV)' \"$x\"",
+        "python3 -c \"import os; os.system('$x')\"",
+        "python3 <(echo 'import os; os.system(\"echo zap x | sh\")')",
+    ),
+    "keywords inside a text that is evaluated": (
+        "[[ 'a[$(for i do zap x; done)]' -eq 1 ]]",
+        "a['$(find . -maxdepth 0 -exec echo {} \\; -exec zap x \\;)']=x",
+    ),
     "a value that bash computes": (
         "x='a[$(zap x)]'; let x",
         "x='a[$(zap x)]'; declare -i y=x",
@@ -187,6 +211,7 @@ UNHURT = (
     "gdb -batch -ex bt ./x",
     "python3 -m pytest -q tests",
     "awk '{print $1}' a.txt",
+    "git bisect start",
     "let",
     "read -r line < a.txt",
     "black --check .",
@@ -253,6 +278,19 @@ def test_what_does_nothing_forbidden_is_not_asked_about(line: str, project: Any)
         ("allow", "Bash"),
     )
     assert project.verdict(line, *rules) == "allow"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "awk -v n=\"$x\" '{print n}' a.txt",
+        "for f in a b; do python3 -c \"print('$f')\"; done",
+        'python3 -c "import sys; print(sys.argv)" "$f"',
+        'sqlite3 "$db" "select 1"',
+    ],
+)
+def test_a_value_in_code_that_runs_nothing_is_not_asked_about(line: str, project: Any) -> None:
+    assert project.verdict(line, ("deny", "Bash:zap *"), ("allow", "Bash")) == "allow"
 
 
 @pytest.mark.parametrize(

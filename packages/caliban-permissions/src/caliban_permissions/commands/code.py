@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from caliban_common.lazy import lazy_pattern
 from caliban_permissions.commands.wrappers import INPUT_IS_CODE, program
+from caliban_permissions.shell import HOLE
 
 MAX_CODE = 16_000
 """How many characters of code are looked through; more may run anything."""
@@ -47,6 +48,24 @@ _TAKES: Mapping[str, str] = {
     "ruby": "ICErFKTx",
 }
 _LONG = ("--eval", "--print", "--expression")
+_NONE: frozenset[str] = frozenset()
+_RUN_THE_REST: Mapping[str, frozenset[str]] = {
+    name: frozenset(subs.split())
+    for name, subs in {
+        "npm": "exec x explore",
+        "pnpm": "exec dlx",
+        "yarn": "exec dlx",
+        "bun": "x exec",
+        "gh": "alias extension",
+        "just": "--command -c",
+        "git": "difftool mergetool filter-branch send-email instaweb daemon remote-ext web--browse "
+        "for-each-repo maintenance hook interpret-trailers merge-index imap-send request-pull bisect",
+    }.items()
+}
+"""Sub-commands of which every later word, or a part of it, may be a command."""
+
+_EXECUTES = lazy_pattern(r"exec|system|spawn|popen|\brun\b|\bcall\b|qx|\beval\b|\bsh\b")
+_EXECUTES_OPEN = lazy_pattern(r"(?:system|popen|exec[a-zA-Z]*|spawn[a-zA-Z]*|run|call|qx)\W{0,4}\x00")
 _AWK = frozenset("awk gawk mawk nawk original-awk".split())
 _RUN_CODE = frozenset("timeit code pdb pty IPython asyncio".split())
 """Modules of Python whose arguments are code."""
@@ -81,10 +100,10 @@ def names_in(text: str) -> tuple[str, ...]:
 def code_of(argv: tuple[str, ...]) -> tuple[str, ...]:
     """The arguments of an interpreter that are code, with those that the code is given."""
     name = program(argv[0])
-    if name in INPUT_IS_CODE or name in _AWK or name == "socat":
+    if name in INPUT_IS_CODE or name in _AWK or not _RUN_THE_REST.get(name, _NONE).isdisjoint(argv[1:]):
         return argv[1:]
-    if name == "gh" and argv[1:2] in (("alias",), ("extension",)):
-        return argv[1:]
+    if name == "java":
+        return tuple(word for word in argv[1:] if word.startswith("-XX:On"))
     if name not in _CODE:
         return ()
     module = module_of(argv)
@@ -93,6 +112,29 @@ def code_of(argv: tuple[str, ...]) -> tuple[str, ...]:
     first = _first(argv, name)
     named = first < len(argv) and not argv[first].startswith("-")
     return () if named else argv[first:]
+
+
+def has_scripts(argv: tuple[str, ...]) -> bool:
+    """Whether a program is an interpreter whose script may be a file."""
+    return program(argv[0]) in _CODE
+
+
+def is_open(name: str, code: tuple[str, ...]) -> bool:
+    """Whether code, or what code may run, is known only when it runs."""
+    unknown = [word for word in code if HOLE in word]
+    if not unknown:
+        return False
+    if code[0].startswith(HOLE) and name not in INPUT_IS_CODE:
+        return True
+    if code[0].startswith("-") and code[1:2] and code[1].startswith(HOLE):
+        return True
+    operands = [word for word in code if not word.startswith("-")]
+    if name in INPUT_IS_CODE and any(word.startswith(HOLE) for word in operands[1:]):
+        return True
+    text = " ".join(code)
+    if _EXECUTES.search(text) is None:
+        return False
+    return any(word.startswith(HOLE) for word in unknown) or _EXECUTES_OPEN.search(text) is not None
 
 
 def takes_code(argv: tuple[str, ...]) -> bool:

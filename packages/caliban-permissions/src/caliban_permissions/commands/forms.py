@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from caliban_common.lazy import lazy_pattern
-from caliban_permissions.commands.code import MAX_CODE, code_of, module_of, takes_code
+from caliban_permissions.commands.code import MAX_CODE, code_of, has_scripts, is_open, module_of, takes_code
 from caliban_permissions.commands.synonyms import synonyms
 from caliban_permissions.commands.wildcards import Directories, expand
 from caliban_permissions.commands.wrappers import (
@@ -175,6 +175,8 @@ class _Explorer:
                 self._script(body, depth + 1)
             if body is not None and coded:
                 self.code.setdefault(body)
+        if coded or any(map(_names_code, tails)):
+            self.unknown = self.unknown or any(word.raw.startswith("<(") for word in simple.words[1:])
         if any(map(code_of, tails)):
             self.code.update(dict.fromkeys(word.text.partition("=")[2] for word in simple.assigns))
 
@@ -263,6 +265,7 @@ class _Explorer:
         self.unknown = self.unknown or splits_text(words) or _configures(words)
         if code := code_of(words):
             self.code.setdefault("\n".join(code))
+            self.unknown = self.unknown or is_open(name, code)
         self._delegated(words, depth)
         self.queue.extend((command, depth) for command in (module_of(words), _run_by_git(words)) if command)
         if name not in WRAPPERS and name not in SHELLS and name not in HANDS_ON:
@@ -273,6 +276,11 @@ class _Explorer:
         self.queue.extend((command, depth) for command in _completed(name, words, inner))
         for script in scripts(words):
             self._script(script, depth + 1)
+
+
+def _names_code(argv: tuple[str, ...]) -> bool:
+    """Whether a file that is named in the arguments is a program."""
+    return program(argv[0]) in SHELLS or has_scripts(argv)
 
 
 def _computes(argv: tuple[str, ...]) -> bool:

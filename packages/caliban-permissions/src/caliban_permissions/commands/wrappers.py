@@ -56,13 +56,13 @@ WRAPPERS = frozenset(
 
 HANDS_ON = frozenset(
     "docker-compose podman-compose debconf corepack ansible ansible-console tox nox npm-run-all run-s run-p "
-    "cmake ctest socat lftp".split()
+    "cmake ctest lftp".split()
 )
 """Programs that may run what stands in their arguments, but do so only where the table says it."""
 
 INPUT_IS_CODE = frozenset(
     "ed red ex sqlite3 duckdb psql mysql mariadb gdb lldb m4 dc ftp lftp sftp tclsh wish expect mail mailx "
-    "irb ipython mongosh redis-cli gnuplot octave vi vim nvim view rvim rview".split()
+    "socat irb ipython mongosh redis-cli gnuplot octave vi vim nvim view rvim rview".split()
 )
 """Programs that take commands from standard input whatever file they are given."""
 
