@@ -363,7 +363,6 @@ STRUCTS: Mapping[str, str] = {
     "caliban_permissions.shell.line": "made for each word of a line",
     "caliban_permissions.commands.destruction": "made for each word of a line that deletes",
     "caliban_permissions.commands.forms": "made for each command of a line",
-    "caliban_permissions.commands.simple": "made for each rule that looks at a command",
     "caliban_permissions.commands.wrappers": "rows of a table of programs",
     "caliban_permissions.readonly.judge": "made for each line",
     "caliban_permissions.readonly.options": "rows of a table of programs",

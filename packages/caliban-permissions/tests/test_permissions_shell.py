@@ -104,7 +104,7 @@ def test_the_redirect_of_a_group_belongs_to_the_line() -> None:
 
 def test_the_body_of_a_quoted_here_document_is_data() -> None:
     simple = parse_line("cat <<'A' <<\\B\nx\nA\ny\nB\n").simple_commands[0]
-    assert [item.body for item in simple.redirects] == ["x", "y"]
+    assert [item.body for item in simple.redirects] == ["x\n", "y\n"]
 
 
 @pytest.mark.parametrize(

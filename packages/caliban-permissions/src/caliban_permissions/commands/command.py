@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from caliban_common.lazy import cached_property, lazy_pattern
 from caliban_permissions.commands.forms import Forms, doubt_forms, text_forms
+from caliban_permissions.commands.scripts import Written, written_files
 from caliban_permissions.commands.simple import SimpleSubject
 from caliban_permissions.commands.suggest import simple_patterns
 from caliban_permissions.commands.wildcards import Directories
@@ -70,6 +71,11 @@ class ShellCommand:
         return tuple(subjects)
 
     @cached_property
+    def written(self) -> tuple[Written, ...]:
+        """The files that the command writes, as far as it may run them."""
+        return written_files(self.line.simple_commands[:_MAX_COMMANDS])
+
+    @cached_property
     def printed(self) -> str | None:
         """The form in which the command runs once a rule allowed it; `None` where none has one reading."""
         return print_line(self.line)
@@ -106,7 +112,7 @@ class ShellCommand:
     @cached_property
     def unsure(self) -> bool:
         """Whether the command is opaque, or may run what does not stand in it."""
-        return bool(self.opaque) or any(forms.unknown for forms in self.forms)
+        return bool(self.opaque) or any(forms.unsure for forms in self.forms)
 
     @cached_property
     def unbounded(self) -> bool:

@@ -42,6 +42,7 @@ _FD_RUNS = frozenset("-x -X --exec --exec-batch".split())
 _ACTS_ON_ALL = _FD_RUNS | frozenset("-delete -exec -execdir -ok -okdir".split())
 _ANYTHING = frozenset("*?./[]^$+\\()|")
 _FED = frozenset({"xargs", "parallel"})
+_DELETING = lazy_pattern(r"\b(?:rm|mv|find|chmod|chown|chgrp|dd|shred|mkfs|wipefs)\b")
 _TAKES_AWAY = frozenset("rsync tar gtar bsdtar zip trash trash-put".split())
 _REMOVES = frozenset("rm rmdir unlink shred mv truncate dd chmod chown chgrp srm wipe trash".split())
 _HOME = lazy_pattern(r"\$HOME(?![A-Za-z0-9_])|\$\{HOME[^A-Za-z0-9_}][^}]*\}|\$\{HOME\}")
@@ -132,6 +133,9 @@ def _commands(command: ShellCommand) -> Iterator[tuple[str, tuple[str, ...]]]:
     for simple in command.simple_commands:
         for text in simple.forms.texts:
             yield text, simple.bases
+        if any(map(_DELETING.search, simple.forms.code)):
+            for text in simple.in_code:
+                yield text, simple.bases
     for forms in (*command.other_forms, *_with_places(command)):
         for text in forms.texts:
             yield text, (command.cwd,)

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import posixpath
+from collections.abc import Iterator, Mapping
 
 from caliban_common.lazy import lazy_pattern
 from caliban_permissions.commands.files import option_values, write_targets
@@ -32,6 +33,15 @@ _GIT_ONLY_READS = frozenset(
 )
 _RECORDS = frozenset("time gtime strace ltrace truss perf valgrind".split())
 """Wrappers that write down how the inner program ran."""
+_FORMATTERS: Mapping[str, tuple[str, str, str]] = {
+    "prettier": ("--write -w", "", ""),
+    "eslint": ("--fix --fix-type", "", ""),
+    "ruff": ("--fix --fix-only --unsafe-fixes", "format", "--check --diff"),
+    "black": ("", "", "--check --diff --version -h --help"),
+    "isort": ("", "", "--check --check-only -c --diff --df --version --show-settings"),
+}
+"""Options that make a formatter write, the sub-command that always does, options that keep it from that."""
+
 _CONFIGURES = "changes the configuration"
 _TOKEN = lazy_pattern(r"[^\s'\"`=,;|&<>(){}\[\]]+")
 _PATCHED = lazy_pattern(r"(?m)^(?:---|\+\+\+|\*\*\*|Index:|rename to|copy to) *([^\t\n]+)")
@@ -57,6 +67,9 @@ def possible_targets(argv: tuple[str, ...]) -> Iterator[str]:
         yield ".git/hooks"
     if name == "crontab" and "-l" not in argv:
         yield _CRONTABS
+    if _formats(name, argv):
+        yield from (word for word in argv[1:] if not word.startswith("-"))
+        return
     harmless = name in _ONLY_READ or (name == "git" and bool(_GIT_ONLY_READS.intersection(argv[1:2])))
     if (harmless and not effects) or any(True for _ in write_targets(argv)):
         return
@@ -69,6 +82,14 @@ def possible_targets(argv: tuple[str, ...]) -> Iterator[str]:
         yield token
 
 
+def _formats(name: str, argv: tuple[str, ...]) -> bool:
+    """Whether a program that reads sources is told to change them, or is not told to leave them."""
+    flags, subs, leaves = _FORMATTERS.get(name, ("", "", ""))
+    if leaves and not any(word.partition("=")[0] in leaves.split() for word in argv[1:]):
+        return not subs or argv[1:2] == (subs,) or any(word in flags.split() for word in argv[1:])
+    return bool(not leaves and any(word.partition("=")[0] in flags.split() for word in argv[1:]))
+
+
 def all_write_targets(argv: tuple[str, ...]) -> Iterator[str]:
     """The files that a command, or another in its arguments, writes: by operands, and by options."""
     yield from (target for _, target in write_targets(argv))
@@ -79,8 +100,11 @@ def all_write_targets(argv: tuple[str, ...]) -> Iterator[str]:
     if name in _RECORDS:
         yield from (target for _, target in option_values(argv, "-o", ("--output", "--log-file")))
     if name in WRAPPERS:
+        places = [value for _, value in option_values(argv, "-C", ("--chdir",))]
         for inner in inner_commands(argv, _MAX_TOKENS):
-            yield from (target for _, target in write_targets(inner))
+            for _, target in write_targets(inner):
+                yield target
+                yield from (posixpath.join(place, target) for place in places)
 
 
 def _values(argv: tuple[str, ...], item: Evidence) -> Iterator[str]:

@@ -10,12 +10,14 @@ from collections.abc import Iterator, Mapping
 
 from caliban_common.lazy import lazy_pattern
 from caliban_permissions.commands.wrappers import program
+from caliban_permissions.side_effects import side_effects
 from caliban_permissions.side_effects.bundles import unbundled
+from caliban_permissions.side_effects.row import READS
 
 _READS_NOTHING = frozenset(
     "echo printf true false : mkdir rmdir rm unlink touch ls dir stat test [ cd pwd basename dirname "
     "realpath "
-    "readlink which type command chmod chown chgrp kill sleep seq date whoami id uname hostname df du export "
+    "readlink which type chmod chown chgrp kill sleep seq date whoami id uname hostname df du export "
     "find fd tree locate".split()
 )
 _RUNS_ON_FILES = frozenset("-exec -execdir -ok -okdir -x -X --exec --exec-batch".split())
@@ -36,6 +38,7 @@ _OUTPUT_OPTIONS: Mapping[str, str] = {
     "wget": "-O",
     "gh": "-D",
 }
+_SED_READS = lazy_pattern(r"(?=[rR] *([^\s;}]+))")
 _TAR_WRITES = ("--create", "--append", "--update", "--delete", "--concatenate", "--catenate")
 _CLUSTER = lazy_pattern(r"-[A-Za-eg-z]*f")
 _GIT_WRITES = frozenset("checkout restore rm mv".split())
@@ -49,7 +52,13 @@ def read_candidates(argv: tuple[str, ...]) -> Iterator[str]:
     """Every argument, or part of one, that a command may read as a file."""
     name = program(argv[0])
     if name in _READS_NOTHING and not _RUNS_ON_FILES.intersection(argv):
+        yield from _read_by_options(argv)
         return
+    if argv[:2] in (("command", "-v"), ("command", "-V")):
+        return
+    if name in ("sed", "gsed"):
+        yield from (found for word in argv[1:] for found in _SED_READS.findall(word))
+    yield from _moved(argv)
     is_git = name == "git"
     if is_git and not _GIT_READS.intersection(argv[1:]):
         return
@@ -68,6 +77,20 @@ def read_candidates(argv: tuple[str, ...]) -> Iterator[str]:
             yield word.partition(":")[2]
         if word.lower().startswith("file:"):
             yield "/" + word[5:].lstrip("/").removeprefix("localhost/")
+
+
+def _read_by_options(argv: tuple[str, ...]) -> Iterator[str]:
+    """What a program reads only where an option says so."""
+    for item in side_effects(argv):
+        if item.why == READS and argv[item.word].startswith("-"):
+            yield argv[item.word].partition("=")[2] or argv[item.word][item.size :]
+            yield from argv[item.word + 1 : item.word + 2]
+
+
+def _moved(argv: tuple[str, ...]) -> Iterator[str]:
+    """The names below another directory that an option names: `env -C app cat .env`."""
+    for _, directory in option_values(argv, "-C", ("--chdir", "--directory", "--prefix", "--cwd")):
+        yield from (posixpath.join(directory, word) for word in argv[1:] if not word.startswith("-"))
 
 
 def write_targets(argv: tuple[str, ...]) -> Iterator[tuple[int, str]]:

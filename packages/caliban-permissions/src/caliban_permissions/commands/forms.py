@@ -16,8 +16,12 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from caliban_common.lazy import lazy_pattern
+from caliban_permissions.commands.code import MAX_CODE, code_of, has_scripts, is_open, module_of, takes_code
+from caliban_permissions.commands.synonyms import synonyms
 from caliban_permissions.commands.wildcards import Directories, expand
 from caliban_permissions.commands.wrappers import (
+    HANDS_ON,
+    MAX_LEADING,
     SHELLS,
     WRAPPERS,
     evaluated,
@@ -39,6 +43,7 @@ from caliban_permissions.shell import (
     names_a_loader,
     read_line,
 )
+from caliban_permissions.shell.variables import INTEGERS
 from caliban_permissions.side_effects import side_effects
 from caliban_permissions.side_effects.bundles import unbundled
 from caliban_permissions.side_effects.row import FETCHES, READS, WRITES
@@ -67,14 +72,29 @@ _GNU = frozenset(
 )
 """Programs that go by the same name behind a `g` where they are not the system's own."""
 _ASSIGNMENT = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
+_NAME = lazy_pattern(r"[A-Za-z_]")
+_VERSIONED = lazy_pattern(
+    r"(pip|perl|ruby|php|lua|node|gcc|g\+\+|clang|clang\+\+)[-.]?[0-9][0-9.]*$|(python[0-9]|pypy[0-9])\.[0-9.]+$"
+)
 _HARMLESS = (READS, WRITES, FETCHES)
 
 
 class Forms(Struct, frozen=True):
-    """The texts. `unknown` is set when something not among them may run as well."""
+    """The texts. `unknown` is set when something not among them may run as well.
+
+    `code` is what interpreters are given: a command may begin anywhere in it. `inner` are the simple commands
+    of scripts. A text with a hole goes on with what is known only when it runs.
+    """
 
     texts: tuple[str, ...]
     unknown: bool = False
+    code: tuple[str, ...] = ()
+    inner: tuple[SimpleCommand, ...] = ()
+
+    @property
+    def unsure(self) -> bool:
+        """Whether something may run that does not stand in it."""
+        return self.unknown or any(HOLE in text for text in self.texts)
 
 
 def simple_forms(simple: SimpleCommand, base: str, home: str) -> Forms:
@@ -107,6 +127,8 @@ class _Explorer:
         self.queue: deque[tuple[tuple[str, ...], int]] = deque()
         self.texts: dict[str, None] = {}
         self.directories = Directories()
+        self.code: dict[str, None] = {}
+        self.inner: list[SimpleCommand] = []
         self.scripts = self.spent = 0
         self.unknown = False
 
@@ -121,23 +143,42 @@ class _Explorer:
                 self.unknown = True
                 break
             seen.add(words)
-            for form in (words, *without_leading_options(words)):
+            without = without_leading_options(words)
+            self.unknown = self.unknown or len(without) == MAX_LEADING
+            for form in (words, *without, *(other for each in (words, *without) for other in synonyms(each))):
                 self.texts.update(dict.fromkeys(_spellings(form, self.base, self.home)))
             self._inner(words, depth)
-        return Forms(tuple(self.texts), self.unknown)
+        self.unknown = self.unknown or sum(map(len, self.code)) > MAX_CODE
+        return Forms(tuple(self.texts), self.unknown, tuple(self.code), tuple(self.inner))
 
     def add_simple(self, simple: SimpleCommand, depth: int) -> None:
         argv = simple.argv
+        if depth:
+            self.inner.append(simple)
         if argv:
             self.queue.append((argv, depth))
             self._expanded(simple, depth)
-            if program(argv[0]) in SHELLS or program(argv[0]) in WRAPPERS:
-                for redirect in simple.redirects:
-                    script = redirect.target.text if redirect.op == "<<<" else redirect.body
-                    if script is not None:
-                        self._script(script, depth + 1)
+            self._given(simple, depth)
         self.unknown = self.unknown or _fed_from_outside(simple)
         self.add_doubts(simple.opaque, depth)
+
+    def _given(self, simple: SimpleCommand, depth: int) -> None:
+        """What a shell, a wrapper or an interpreter is given to run, on its input or in a variable."""
+        argv = simple.argv
+        name = program(argv[0])
+        runs = name in SHELLS or name in WRAPPERS
+        tails = (argv, *inner_commands(argv, _MAX_INNER)) if name in WRAPPERS else (argv,)
+        coded = any(map(takes_code, tails))
+        bodies = [item.target.text if item.op == "<<<" else item.body for item in simple.redirects]
+        for body in bodies:
+            if body is not None and runs:
+                self._script(body, depth + 1)
+            if body is not None and coded:
+                self.code.setdefault(body)
+        if coded or any(map(_names_code, tails)):
+            self.unknown = self.unknown or any(word.raw.startswith("<(") for word in simple.words[1:])
+        if any(map(code_of, tails)):
+            self.code.update(dict.fromkeys(word.text.partition("=")[2] for word in simple.assigns))
 
     def _expanded(self, simple: SimpleCommand, depth: int) -> None:
         """The programs that a wildcard after a wrapper may name."""
@@ -221,15 +262,66 @@ class _Explorer:
         name = program(words[0])
         for script in evaluated(words):
             self._script(script, depth + 1)
-        self.unknown = self.unknown or splits_text(words)
+        self.unknown = self.unknown or splits_text(words) or _configures(words)
+        if code := code_of(words):
+            self.code.setdefault("\n".join(code))
+            self.unknown = self.unknown or is_open(name, code)
         self._delegated(words, depth)
-        if name not in WRAPPERS and name not in SHELLS:
+        self.queue.extend((command, depth) for command in (module_of(words), _run_by_git(words)) if command)
+        if name not in WRAPPERS and name not in SHELLS and name not in HANDS_ON:
             return
         inner = inner_commands(words, _MAX_INNER + 1)
         self.unknown = self.unknown or len(inner) > _MAX_INNER
         self.queue.extend((command, depth) for command in inner)
+        self.queue.extend((command, depth) for command in _completed(name, words, inner))
         for script in scripts(words):
             self._script(script, depth + 1)
+
+
+def _names_code(argv: tuple[str, ...]) -> bool:
+    """Whether a file that is named in the arguments is a program."""
+    return program(argv[0]) in SHELLS or has_scripts(argv)
+
+
+def _computes(argv: tuple[str, ...]) -> bool:
+    """Whether the value of a variable is computed, and a command in it run: `let x`, `declare -i y=x`."""
+    if argv[0] == "let":
+        return any(_NAME.search(word) for word in argv[1:])
+    if argv[0] in _DECLARES:
+        whole = any(re.match(r"[-+][A-Za-z]*i", word) for word in argv[1:])
+        return whole or any(word.partition("=")[0].rstrip("+") in INTEGERS for word in argv[1:])
+    return argv[0] in ("read", "printf", "getopts") and not INTEGERS.isdisjoint(argv[1:])
+
+
+def _configures(words: tuple[str, ...]) -> bool:
+    """Whether git is given a name for a command of which the text stands elsewhere, or in two words."""
+    if program(words[0]) != "git":
+        return False
+    return any(word.startswith(("--config-env", "alias.")) for word in words[1:])
+
+
+def _run_by_git(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The command that a sub-command of git runs, from all the words behind it."""
+    if program(words[0]) != "git":
+        return ()
+    for index in range(1, len(words) - 2):
+        if words[index : index + 2] in (("bisect", "run"), ("submodule", "foreach")):
+            return ("command", *words[index + 2 :])
+    return ()
+
+
+def _completed(
+    name: str, words: tuple[str, ...], inner: tuple[tuple[str, ...], ...]
+) -> Iterable[tuple[str, ...]]:
+    """The inner commands that go on with what is read, or with the name of a file that is found."""
+    if name in ("xargs", "gxargs", "parallel"):
+        return [(*command, HOLE) for command in inner]
+    if name not in ("find", "gfind"):
+        return ()
+    starts = [
+        index + 1 for index, word in enumerate(words) if word in _RUNS_NEXT and "{}" in words[index + 1 :]
+    ]
+    return [tuple(HOLE if word == "{}" else word for word in words[start:]) for start in starts]
 
 
 def _around(words: tuple[str, ...], place: int) -> list[int]:
@@ -243,7 +335,11 @@ def _fed_from_outside(simple: SimpleCommand) -> bool:
     argv = simple.argv
     if not argv:
         return False
-    if argv[0] in _REBINDS or (argv[0] in _DECLARES and any(names_a_loader(word) for word in argv[1:])):
+    if (
+        argv[0] in _REBINDS
+        or _computes(argv)
+        or (argv[0] in _DECLARES and any(names_a_loader(word) for word in argv[1:]))
+    ):
         return True
     given = any(redirect.op == "<<<" or redirect.body is not None for redirect in simple.redirects)
     wraps = program(argv[0]) in WRAPPERS
@@ -273,6 +369,11 @@ def _spellings(words: tuple[str, ...], base: str, home: str) -> list[str]:
     heads = {head: None, posixpath.basename(head.rstrip("/")): None}
     if head[:1] == "g" and head[1:] in _GNU:
         heads[head[1:]] = None
+    versioned = _VERSIONED.match(posixpath.basename(head))
+    if versioned is not None:
+        heads[versioned.group(1) or versioned.group(2)] = None
+    if posixpath.basename(head).startswith("git-"):
+        heads["git " + posixpath.basename(head)[4:]] = None
     if "/" in head and HOLE not in head:
         heads[posixpath.basename(real_path(posixpath.join(base, _at_home(head, home))))] = None
     for spelled in tuple(heads):

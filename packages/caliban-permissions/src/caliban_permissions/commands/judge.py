@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from msgspec.structs import replace
@@ -10,8 +10,15 @@ from msgspec.structs import replace
 from caliban_permissions.characters import excerpt, refused_command
 from caliban_permissions.commands.command import LineSubject, ShellCommand
 from caliban_permissions.commands.destruction import dangers
+from caliban_permissions.commands.files import shared_device
 from caliban_permissions.commands.reading import ONLY_READS, ReadOnlyCommands
 from caliban_permissions.commands.simple import SimpleSubject
+from caliban_permissions.commands.touched import (
+    read_in_texts,
+    read_inside,
+    redirected_in,
+    written_inside,
+)
 from caliban_permissions.judge import conclude, guarded, judge_path, unreadable
 from caliban_permissions.judgement import HumanOnly, JudgedPart, Judgement, refusal
 from caliban_permissions.names import EDITORS, READER, names_for
@@ -192,7 +199,7 @@ class _CommandJudge:
             if blanket and passable and part.action == "ask" and not part.ruling.explicit:
                 part = replace(part, action="allow", human_only=())
             yield part
-        for subject in (path for simple in self.command.simple_commands for path in simple.written()):
+        for subject in self._written():
             ruling = self.chain.decide(subject, self.now)
             text = subject.names.given
             if ruling.explicit and ruling.action != "allow":
@@ -200,6 +207,14 @@ class _CommandJudge:
             elif any(protection(name, self.place) == "authority" for name in subject.names.canonicals):
                 free = Ruling("allow", None, len(self.chain.all))
                 yield guarded(JudgedPart("write", text, "allow", free), subject.names, self.place)
+
+    def _written(self) -> Iterator[PathSubject]:
+        for simple in self.command.simple_commands:
+            yield from simple.written()
+        names = [*written_inside(self.command.other_forms)]
+        if self.command.doubtful:
+            names += (name for name in redirected_in(self.command.text) if not shared_device(name))
+        yield from self._of_doubts(names, EDITORS)
 
     def _perhaps_writes(self) -> Iterator[JudgedPart]:
         """What may change a file that is protected, or that a rule for edits means, is asked about.
@@ -249,6 +264,15 @@ class _CommandJudge:
     def _read_by_commands(self) -> Iterator[PathSubject]:
         for simple in self.command.simple_commands:
             yield from simple.reads()
+        forms = self.command.other_forms
+        yield from self._of_doubts((*read_inside(forms), *read_in_texts(forms)), (READER,))
+
+    def _of_doubts(self, names: Iterable[str], tools: tuple[str, ...]) -> Iterator[PathSubject]:
+        """The files that what no simple command shows may name."""
+        for name in dict.fromkeys(filter(None, names)):
+            found = resolve(name.replace(HOLE, "?"), self.place, self.command.cwd)
+            if found.refused is None:
+                yield PathSubject(tools, found)
 
     def _read_by_groups(self) -> Iterator[PathSubject]:
         """The files that groups and loops are given as input."""

@@ -8,15 +8,25 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban_common.lazy import cached_property, lazy_pattern
+from caliban_permissions.commands.code import commands_in
 from caliban_permissions.commands.effects import all_write_targets, patched, possible_targets
 from caliban_permissions.commands.files import read_candidates, shared_device, write_targets
 from caliban_permissions.commands.forms import Forms, simple_forms
 from caliban_permissions.commands.installed import planted
+from caliban_permissions.commands.scripts import Written, with_written
+from caliban_permissions.commands.touched import (
+    READING,
+    in_process,
+    like_an_option,
+    named_in_code,
+    read_inside,
+    written_inside,
+)
 from caliban_permissions.commands.unknown import names_after, only_values
+from caliban_permissions.commands.view import View, view_of
 from caliban_permissions.commands.wildcards import Directories, names_its_option, word_names
 from caliban_permissions.commands.wrappers import WRAPPERS, program
 from caliban_permissions.names import EDITORS, READER, SHELL_COMMAND
@@ -49,21 +59,14 @@ class CommandContext(Protocol):
     directories: Directories
 
     @property
+    def written(self) -> tuple[Written, ...]:
+        """The files that the whole command writes, as far as it may run them."""
+        ...
+
+    @property
     def obscure(self) -> bool:
         """Whether more of the whole command is unknown than values."""
         ...
-
-
-class View(Struct, frozen=True):
-    """A simple command as text for allow rules, with where each word starts in it."""
-
-    text: str
-    starts: tuple[int, ...]
-    words: tuple[str, ...]
-
-    def reaches(self, item: Evidence, *, canonical: bool) -> int:
-        """How much of the text a rule must spell out to name the evidence."""
-        return self.starts[item.word] + (item.size if canonical else len(self.words[item.word]))
 
 
 class SimpleSubject:
@@ -143,12 +146,19 @@ class SimpleSubject:
 
     @cached_property
     def _texts(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*self.forms.texts, *self.raw_texts)))
+        return tuple(dict.fromkeys((*self.forms.texts, *self.in_code, *self.raw_texts)))
+
+    @cached_property
+    def in_code(self) -> tuple[str, ...]:
+        """Every text in the code of interpreters that may be a command."""
+        return commands_in(self.forms.code)
 
     @cached_property
     def _texts_with_ends(self) -> tuple[str, ...]:
         """The texts, those of commands with the blank that ends their last word."""
-        return tuple(dict.fromkeys((*(text + " " for text in self.forms.texts), *self.raw_texts)))
+        return tuple(
+            dict.fromkeys((*(text + " " for text in (*self.forms.texts, *self.in_code)), *self.raw_texts))
+        )
 
     @cached_property
     def all_texts(self) -> str:
@@ -160,7 +170,7 @@ class SimpleSubject:
         """The canonical text, then the text as typed when it differs."""
         canonical = tuple(word.text.translate(_FUSED) for word in self.parsed.words)
         typed = tuple(word.raw for word in self.parsed.words)
-        return (_view(canonical),) if typed == canonical else (_view(canonical), _view(typed))
+        return (view_of(canonical),) if typed == canonical else (view_of(canonical), view_of(typed))
 
     @cached_property
     def raw_texts(self) -> tuple[str, ...]:
@@ -170,7 +180,8 @@ class SimpleSubject:
     @cached_property
     def forms(self) -> Forms:
         """Every command that the simple command is or may run, as text for deny and ask rules."""
-        return simple_forms(self.parsed, self.bases[0], self.command.place.home)
+        forms = simple_forms(self.parsed, self.bases[0], self.command.place.home)
+        return with_written(forms, self.parsed.argv, self.command.written)
 
     @cached_property
     def expanded(self) -> tuple[tuple[int, str], ...] | None:
@@ -212,7 +223,7 @@ class SimpleSubject:
         doubts += (
             Opacity("file name that reads as an option", redirect.target.text)
             for redirect in self.parsed.redirects
-            if redirect.writes and _like_an_option(redirect.target.text)
+            if redirect.writes and like_an_option(redirect.target.text)
         )
         if not self.known and self.parsed.argv[:1] != ("cd",):
             doubts.append(Opacity("change to a directory that is not known"))
@@ -263,24 +274,25 @@ class SimpleSubject:
 
     def reads(self) -> Iterator[PathSubject]:
         """The files that the simple command may read, by its arguments and its input redirects."""
-        candidates = dict.fromkeys(read_candidates(self._arguments)) if self._arguments else {}
-        candidates.update(
-            (name, None)
-            for item in self.parsed.redirects
-            if item.op in ("<", "<>")
-            for name in (item.target.text, *self.targets(item))
-        )
-        yield from self._subjects(candidates, (READER,))
+        names = list(read_candidates(self._arguments)) if self._arguments else []
+        for item in self.parsed.redirects:
+            if item.op in READING:
+                names += (item.target.text, *self.targets(item))
+        names += read_inside([self.forms])
+        if self._arguments:
+            names += (word.text.partition("=")[2] for word in self.parsed.assigns)
+        yield from self._subjects(dict.fromkeys(filter(None, names)), (READER,))
 
     def written(self) -> Iterator[PathSubject]:
         """The files that a known command writes by its arguments."""
-        if self._arguments:
-            yield from self._subjects(dict.fromkeys(all_write_targets(self._arguments)), EDITORS)
+        names = list(all_write_targets(self._arguments)) if self._arguments else []
+        yield from self._subjects(dict.fromkeys((*names, *written_inside([self.forms]))), EDITORS)
 
     def perhaps_written(self) -> Iterator[PathSubject]:
         """The files in the arguments of a command that may change them, for all that is known of it."""
         if self._arguments:
             yield from self._subjects(possible_targets(self._arguments), EDITORS)
+        yield from self._subjects(named_in_code(self.forms), EDITORS)
         if "patch" in map(program, self._arguments):
             given = (item.body or item.target.text for item in self.parsed.redirects if item.op[:2] == "<<")
             yield from self._subjects((name for text in given for name in patched(text)), EDITORS)
@@ -313,7 +325,7 @@ class SimpleSubject:
         """The names of a path as the simple command means it."""
         if HOLE in text:
             return PathNames(text.replace(HOLE, "?"), uncertain="its name is known only when it runs")
-        readings = [resolve(text, self.command.place, base) for base in self.bases]
+        readings = [resolve(in_process(text, base), self.command.place, base) for base in self.bases]
         names = readings[0]
         for other in readings[1:]:
             names = replace(
@@ -335,7 +347,7 @@ class SimpleSubject:
             names = self.names_of(target)
             if any(not self.command.place.inside(canonical) for canonical in names.canonicals):
                 yield whole(argv, index, WRITES + " outside the workspace")
-            elif _like_an_option(target):
+            elif like_an_option(target):
                 yield whole(argv, index, WRITES + " whose name reads as an option")
 
     def _local_program(self, argv: tuple[str, ...]) -> Iterator[Evidence]:
@@ -385,16 +397,3 @@ class SimpleSubject:
             if view.text.startswith(glob.prefix) and glob.matches(view.text)
         ]
         return max(matches, key=lambda pair: (pair[0].exact, len(pair[0].prefix)), default=None)
-
-
-def _like_an_option(path: str) -> bool:
-    """Whether a later wildcard could turn the file into an option."""
-    return path.rpartition("/")[2].startswith("-")
-
-
-def _view(words: tuple[str, ...]) -> View:
-    starts, position = [], 0
-    for word in words:
-        starts.append(position)
-        position += len(word) + 1
-    return View(" ".join(words), tuple(starts), words)

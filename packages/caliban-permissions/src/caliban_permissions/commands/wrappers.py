@@ -54,6 +54,23 @@ WRAPPERS = frozenset(
 )
 """Programs of which every later word may begin a command that they run."""
 
+HANDS_ON = frozenset(
+    "docker-compose podman-compose debconf corepack ansible ansible-console tox nox npm-run-all run-s run-p "
+    "cmake ctest lftp".split()
+)
+"""Programs that may run what stands in their arguments, but do so only where the table says it."""
+
+INPUT_IS_CODE = frozenset(
+    "ed red ex sqlite3 duckdb psql mysql mariadb gdb lldb m4 dc ftp lftp sftp tclsh wish expect mail mailx "
+    "socat irb ipython mongosh redis-cli gnuplot octave vi vim nvim view rvim rview".split()
+)
+"""Programs that take commands from standard input whatever file they are given."""
+
+_TOLD = frozenset(
+    "-c -e -f -l --batch -batch --command --execute --file --list --help --version -V -version".split()
+)
+"""Options by which those do something else with it."""
+
 SUBCOMMAND_PROGRAMS = frozenset(
     "git npm pnpm yarn bun cargo go docker podman kubectl helm gh pip uv poetry bundle composer "
     "dotnet rustup terraform systemctl brew apt apt-get mvn gradle make just task rake aws gcloud az mix "
@@ -62,15 +79,14 @@ SUBCOMMAND_PROGRAMS = frozenset(
 """Programs whose first operand says what they do; options may stand before it."""
 
 _READS_PROGRAM = frozenset(
-    "python pypy perl ruby node nodejs php lua luajit tclsh rscript julia guile irb ipython ed red ex "
-    "psql sqlite3 mysql gdb lldb osascript".split()
+    "python pypy perl ruby node nodejs php lua luajit tclsh rscript julia guile irb ipython osascript".split()
 )
 """Interpreters that run what they read where no argument says what they run."""
 
 _READS_FILE = frozenset("make gmake crontab sed gsed awk gawk mawk nawk".split())
 """Programs that can be told to take their script from standard input."""
 
-_MAX_LEADING = 6
+MAX_LEADING = 48
 _EVALUATORS = frozenset(
     "let unset read declare typeset local export readonly test [ [[ printf wait mapfile readarray compgen "
     "complete getopts".split()
@@ -173,11 +189,19 @@ def inner_commands(argv: tuple[str, ...], limit: int) -> tuple[tuple[str, ...], 
 
 
 def without_leading_options(argv: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-    """The command with 1 to 6 of its leading words left out, where options stand before a sub-command."""
+    """The command without its leading options, wherever these may end."""
     if len(argv) < 3 or not argv[1].startswith("-") or program(argv[0]) not in SUBCOMMAND_PROGRAMS:
         return ()
-    starts = range(2, min(len(argv), _MAX_LEADING + 2))
-    return tuple((argv[0], *argv[start:]) for start in starts if not argv[start].startswith("-"))
+    starts = []
+    for start in range(2, len(argv)):
+        if argv[start].startswith("-"):
+            continue
+        starts.append(start)
+        if not argv[start - 1].startswith("-") and not argv[start - 2].startswith("-"):
+            break  # no option has two values
+        if len(starts) == MAX_LEADING:
+            break
+    return tuple((argv[0], *argv[start:]) for start in starts)
 
 
 def scripts(argv: tuple[str, ...]) -> tuple[str, ...]:
@@ -235,12 +259,23 @@ def may_run_input(argv: tuple[str, ...], *, given: bool = False) -> bool:
     if name in _READS_PROGRAM and not given:
         said = any(word != "-" and not _NO_PROGRAM.fullmatch(word) for word in argv[1:])
         return not said or any(_INPUT.match(word) for word in argv[1:])
+    if name in INPUT_IS_CODE:
+        return not given and not _is_told(name, argv)
     if name not in ("xargs", "gxargs"):
         return False
     replaces = any(word.startswith(("-I", "-i", "-J", "--rep")) or "{" in word for word in argv[1:])
     named = any(not word.startswith("-") for word in argv[1:])
     runners = SHELLS | WRAPPERS
     return replaces or not named or any(program(word) in runners for word in argv[1:])
+
+
+def _is_told(name: str, argv: tuple[str, ...]) -> bool:
+    """Whether the arguments say what to do, or a terminal would be read and not the input."""
+    if name in ("sqlite3", "duckdb") and sum(not word.startswith("-") for word in argv[1:]) > 1:
+        return True
+    if name in ("vi", "vim", "nvim", "view", "rvim", "rview"):
+        return not any(word.startswith(("-e", "-s")) for word in argv[1:])
+    return any(word.partition("=")[0] in _TOLD or word[:2] in ("-c", "-e") for word in argv[1:])
 
 
 def reads_commands(argv: tuple[str, ...]) -> bool:

@@ -35,19 +35,21 @@ _LOG_LONG = (
     "bisect count "
     "encoding no-mailmap no-expand-tabs expand-tabs ancestry-path dense sparse remove-empty objects"
 )
-_LOG_TAKES_LONG = "max-count skip since after until before author committer grep date format encoding"
+_LOG_TAKES_LONG = "max-count skip since after until before author committer grep date encoding"
 _DIFF = OptionGrammar(
     "pusRazbwBCDM",
-    "GSUl",
+    "GSl",
     _DIFF_LONG,
-    "diff-filter diff-algorithm unified",
+    "diff-filter diff-algorithm",
+    glued="U",
     numbers=True,
 )
 _LOG = OptionGrammar(
     "pusRazbwBCDMmciEFPg",
-    "GSUlnL",
+    "GSlnL",
     f"{_DIFF_LONG} {_LOG_LONG}",
     f"diff-filter diff-algorithm {_LOG_TAKES_LONG}",
+    glued="U",
     numbers=True,
 )
 _LISTING = "all remotes list merged no-merged contains no-contains points-at sort format column no-column "

@@ -33,7 +33,8 @@ class OptionGrammar(Struct, frozen=True):
     one in `long` may have a value behind `=`, and where options are single one dash is enough. Names in
     `files` have a file to read as their value, those in `scripts` the text that is otherwise the first
     operand, those in `recursive` make it read directories. `numbers`: `-20` is an option. At most `most`
-    operands; `options_first`: an option behind one of them may be another one.
+    operands; `options_first`: an option behind one of them may be another one. Short options in `glued`
+    have their number in their own word or none.
     """
 
     flags: str = ""
@@ -47,6 +48,7 @@ class OptionGrammar(Struct, frozen=True):
     numbers: bool = False
     most: int = 512
     style: OptionStyle = "clusters"
+    glued: str = ""
     options_first: bool = False
 
 
@@ -130,6 +132,8 @@ class _Reader:
                     self.values.append((letter, word[place:]))
                     return True
                 return self._value(letter)
+            if letter in self.grammar.glued:
+                return place == len(word) or word[place:].isdecimal()
             if letter not in self.grammar.flags or (style == "single" and len(word) > 2):
                 return False
             self.options.add(letter)

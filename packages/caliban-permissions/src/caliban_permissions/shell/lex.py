@@ -151,7 +151,7 @@ class Lexer:
                 closed = line == document.delimiter
                 if not closed:
                     lines.append(line)
-            self.bodies[document.token] = "\n".join(lines)
+            self.bodies[document.token] = "".join(line + "\n" for line in lines)
             if not closed:
                 self.doubts.append(Opacity("here-document without an end", document.delimiter, runs=True))
             body = self.bodies[document.token]

@@ -68,7 +68,7 @@ COPIES = frozenset({">&", "<&"})
 
 
 class Redirect(Struct, frozen=True):
-    """One redirection. `op` is the operator without its descriptor, `body` the text of a here-document."""
+    """One redirection. `op` is the operator without its descriptor, `body` the lines of a here-document."""
 
     op: str
     target: Word

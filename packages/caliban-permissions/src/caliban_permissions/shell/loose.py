@@ -18,6 +18,7 @@ _FIELD_SEPARATOR = lazy_pattern(r"\$\{IFS[^}]*\}|\$IFS(?:\$[0-9])?")
 _VARIABLE = lazy_pattern(r"\$(?:[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?!$-]|\{[A-Za-z0-9_]+\})")
 _CUT = lazy_pattern(r"[;&|\n(){}<>`\x00]+")
 _REDIRECT = lazy_pattern(r"[0-9]*(?:&>>?|>>|>&|>\||<>|<&|<<<|<<-?|[<>])(?!\()[ \t]*[^ \t\n;&|()<>`{}]*")
+_KEYWORD = lazy_pattern(r"(?:^| )(?:do|then|else|elif|-exec|-execdir|-ok|-okdir) ")
 _BLANKS = lazy_pattern(r"[ \t]+")
 _LEADING = lazy_pattern(
     r"(?:(?:!|if|then|elif|else|fi|for|while|until|do|done|case|esac|in|coproc|\[\[|time(?:\s+-p)?(?:\s+--)?)(?=\s|$)"
@@ -45,6 +46,7 @@ def loose_commands(text: str) -> tuple[str, ...]:
     parts = _CUT.split(plain)
     if "<" in plain or ">" in plain:
         parts += _CUT.split(_REDIRECT.sub(" ", plain))
+    parts += [inner for part in parts for inner in _KEYWORD.split(part)[1:]]
     for part in parts:
         leading = _LEADING.match(part)
         command = part[leading.end() :].strip(" ") if leading else part.strip(" ")

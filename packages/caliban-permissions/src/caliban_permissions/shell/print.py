@@ -133,8 +133,7 @@ class _Printer:
             delimiter = redirect.target.text
             if redirect.body is None or _DELIMITER.fullmatch(delimiter) is None:
                 return False
-            body = redirect.body + "\n" if redirect.body else ""
-            self.documents.append(f"{body}{delimiter}\n")
+            self.documents.append(f"{redirect.body}{delimiter}\n")
             return self._add(f"{redirect.descriptor}<<'{delimiter}'")
         target = print_word(redirect.target)
         if target is None or (redirect.op in COPIES and not _copied(target)):

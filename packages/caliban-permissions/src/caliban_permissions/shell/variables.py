@@ -8,7 +8,12 @@ from caliban_common.lazy import lazy_pattern
 
 ASSIGNMENT = lazy_pattern(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[[^\]]*\])?\+?=")
 
-_LOADERS = frozenset(
+INTEGERS = frozenset(
+    "RANDOM SRANDOM OPTIND HISTCMD SECONDS LINENO EPOCHSECONDS EPOCHREALTIME BASHPID".split()
+)
+"""Variables whose value bash computes when it is set: a command in an index of that text runs."""
+
+_LOADERS = INTEGERS | frozenset(
     "IFS ENV SHELL HOME PWD OLDPWD GLOBIGNORE EXECIGNORE FIGNORE OPTIND OPTARG OPTERR REPLY UID EUID PPID "
     "EDITOR VISUAL PAGER BROWSER CC CXX CPP FC LD AR AS NM RM YACC LEX LINT GET CO INSTALL RANLIB STRIP "
     "MAKE TMPDIR TMP TEMP "

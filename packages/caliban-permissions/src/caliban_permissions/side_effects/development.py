@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from caliban_permissions.side_effects.row import FETCHES, LOADS, READS, RUNS, WRITES, ArgumentRule
 
 TAKES: Mapping[str, str] = {
-    "make": "CfIjlOWo",
-    "gmake": "CfIjlOWo",
+    "make": "CfIWo:jlO",
+    "gmake": "CfIWo:jlO",
     "cargo": "CpjFZ",
     "go": "",
     "pytest": "kmncpor",
@@ -20,8 +20,8 @@ TAKES: Mapping[str, str] = {
     "ninja": "CfjklD",
     "cmake": "SBGDPCUT",
     "mvn": "fPDTplgst",
-    "gradle": "bpIDPgxm",
-    "patch": "pdioBbDFVYzr",
+    "gradle": "bpIDPgx",
+    "patch": "pdioBDFVYzr",
 }
 
 TAKES_LONG: Mapping[str, str] = {
@@ -218,15 +218,23 @@ ROWS: tuple[ArgumentRule, ...] = (
         LOADS,
         short="co",
         long="rootdir confcutdir override-ini config-file import-mode basetemp pyargs plugins pdbcls "
-        "doctest-glob",
-        match=r"^-p(?!no:).",
-        hits=("pytest -c x", "pytest -o addopts=x", "pytest -pevil", "pytest -p evil", "pytest --rootdir=/x"),
+        "doctest-glob cov-config! tx! rsyncdir!",
+        match=r"^-p(?!no:).|^@",
+        hits=(
+            "pytest -c x",
+            "pytest @x",
+            "pytest -o addopts=x",
+            "pytest -pevil",
+            "pytest -p evil",
+            "pytest --rootdir=/x",
+        ),
         misses=("pytest -q", "pytest -k 'a and not b'", "pytest -pno:cacheprovider", "pytest -p no:x"),
     ),
     ArgumentRule(
         "pytest py.test",
         WRITES,
-        long="junitxml junit-xml log-file result-log resultlog debug! pastebin html! cov-report!",
+        long="junitxml junit-xml log-file result-log resultlog debug! pastebin html! cov-report! "
+        "benchmark-json benchmark-save csv! md! json-report-file report-log",
         hits=("pytest --junitxml=/x",),
         misses=("pytest --tb=short", "pytest --cov"),
     ),
@@ -268,6 +276,29 @@ ROWS: tuple[ArgumentRule, ...] = (
             "ruff check --config x",
         ),
         misses=("mypy src", "ruff check src", "black --check src", "flake8 src", "isort --check src"),
+    ),
+    ArgumentRule("ruff", WRITES, short="o", hits=("ruff check -o x",), misses=("ruff check src",)),
+    ArgumentRule(
+        "mypy",
+        WRITES,
+        match=r"^--(?:[a-z-]+-report|junit-xml|junit-format|timing-stats|line-checking-stats)",
+        hits=("mypy --html-report /x a", "mypy --junit-xml=x a"),
+        misses=("mypy --strict a",),
+    ),
+    ArgumentRule(
+        "tsc",
+        WRITES,
+        match=r"(?i)^@|^--?(?:declarationDir|tsBuildInfoFile|generateTrace|generateCpuProfile|out$|out=)",
+        hits=("tsc --declarationDir /x", "tsc --tsBuildInfoFile=x", "tsc @x"),
+        misses=("tsc --noEmit", "tsc -p tsconfig.json"),
+    ),
+    ArgumentRule(
+        "eslint",
+        LOADS,
+        short="f",
+        match=r"^--(?:cache-location|cache-file|ignore-path)",
+        hits=("eslint -f ./x .", "eslint --cache-location /x ."),
+        misses=("eslint --fix .",),
     ),
     ArgumentRule("pyright mypy pylint", READS, match=r"^@", hits=("pylint @x",), misses=("pylint a.py",)),
     ArgumentRule(

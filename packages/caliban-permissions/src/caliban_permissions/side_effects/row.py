@@ -73,8 +73,13 @@ class Scanned(Struct, frozen=True):
     operands: tuple[int, ...]
 
 
-def scan(argv: tuple[str, ...], takes: str = "", takes_long: frozenset[str] = frozenset()) -> Scanned:
-    """Sort the arguments as GNU getopt does; `takes` are the short options that have a value."""
+def scan(
+    argv: tuple[str, ...], takes: str = "", takes_long: frozenset[str] = frozenset(), glued: str = ""
+) -> Scanned:
+    """Sort the arguments as GNU getopt does; `takes` are the short options that have a value.
+
+    Those of `glued` may have one in their own word, and never take the next.
+    """
     options: list[Option] = []
     operands: list[int] = []
     index, size = 1, len(argv)
@@ -94,6 +99,7 @@ def scan(argv: tuple[str, ...], takes: str = "", takes_long: frozenset[str] = fr
                 options.append(Option(index, letter, place, False, value))
                 if letter in takes:
                     index += place == len(word)
+                if letter in takes or letter in glued:
                     break
         else:
             operands.append(index)

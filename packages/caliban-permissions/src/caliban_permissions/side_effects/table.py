@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
+from caliban_permissions.commands.code import module_of
 from caliban_permissions.commands.wrappers import program
 from caliban_permissions.side_effects import development, network, packages, text_tools
 from caliban_permissions.side_effects.awk import awk_evidence
@@ -96,7 +97,7 @@ def _own(argv: tuple[str, ...]) -> list[Evidence]:
 def _all(argv: tuple[str, ...]) -> list[Evidence]:
     items = builtin_evidence(argv) or interpreter_evidence(argv)
     if items:
-        return items
+        return items + _of_module(argv)
     plain = unbundled(argv)
     if plain != argv:
         why = [item.why for item in _own(plain)]
@@ -108,7 +109,8 @@ def _all(argv: tuple[str, ...]) -> list[Evidence]:
         return sed_evidence(argv)
     if name in ("awk", "gawk", "mawk", "nawk", "original-awk"):
         return awk_evidence(argv)
-    scanned = scan(argv, _TAKES.get(name, ""), _TAKES_LONG.get(name, frozenset()))
+    takes, _, glued = _TAKES.get(name, "").partition(":")
+    scanned = scan(argv, takes, _TAKES_LONG.get(name, frozenset()), glued)
     for row in _INDEX.get(name, ()):
         items += evidence(row, scanned)
     items += _elsewhere(name, scanned)
@@ -117,6 +119,13 @@ def _all(argv: tuple[str, ...]) -> list[Evidence]:
     if name == "patch" and not items and not _TRIES.intersection(argv):
         items.append(everything(argv, PATCHES))
     return items
+
+
+def _of_module(argv: tuple[str, ...]) -> list[Evidence]:
+    """What a module of Python does more than its name says, as the program of that name would."""
+    module = module_of(argv)
+    offset = len(argv) - len(module)
+    return [_moved(item, offset) for item in _own(module) if item.word] if module else []
 
 
 def _generic(argv: tuple[str, ...], option: Option) -> Evidence | None:
