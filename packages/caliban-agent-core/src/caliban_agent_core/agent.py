@@ -220,7 +220,7 @@ class Agent:
         """Go on with a run that ended with `approval`, in this process or another one.
 
         The calls that wait are judged and asked about again; then the run goes on. A history that has its
-        answer ends with it. `output_type`, `session_id`, `context` and the rest are given again, as for `run`.
+        answer ends with it. `output_type`, `session_id`, `context` and the rest are given anew, as for `run`.
         """
         setup = RunSetup(
             session_id=session_id,
