@@ -145,6 +145,7 @@ WORDS = bytes(range(256)) * 40 + bytes(100_000)
         ("deflate", bare(WORDS), WORDS),
         ("deflate", gzip.compress(WORDS), WORDS),
     ],
+    ids=["gzip", "nothing", "in three parts", "with a rest", "empty", "zlib", "bare", "gzip as deflate"],
 )
 def test_all_of_a_compressed_body_is_unpacked_however_it_is_cut(
     coding: str, packed: bytes, data: bytes, size: int
