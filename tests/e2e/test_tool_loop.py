@@ -306,6 +306,24 @@ def test_a_list_that_comes_as_a_text_is_taken_as_the_list_it_is(cli):
     assert (done.code, (cli.work / "a").read_text()) == (0, "1\n2\n")
 
 
+@pytest.mark.parametrize(
+    ("name", "given", "said"),
+    [
+        ("Grep", {"pattern": "one", "path": "", "include": "", "max_matches": ""}, "→ Grep 'one': 1 match"),
+        ("Glob", {"pattern": "*", "path": ""}, "→ Glob '*' matched 1 file"),
+        ("Bash", {"command": "pwd", "cwd": "", "timeout_seconds": "", "background": ""}, "→ Exit code: 0"),
+        ("Read", {"path": "a", "offset": "", "limit": ""}, "→ Read a, lines 1-1 of 1"),
+        ("Agent", {"description": "", "prompt": "p", "subagent_type": "", "tools": "", "model": ""}, "seen"),
+    ],
+)
+def test_a_form_whose_other_fields_are_empty_is_taken_as_if_they_were_left_out(cli, name, given, said):
+    (cli.work / "a").write_text("one\n")
+    child = [wire.exchange(wire.text("seen"))] if name == "Agent" else []
+    cli.script(wire.exchange(wire.tool_use(name, given)), *child, wire.exchange(DONE))
+    assert cli.run("-p", "go", "--allow", "Bash").code == 0
+    assert said in results(cli, -1)[0]
+
+
 def test_a_path_that_comes_by_two_names_with_two_values_is_refused(cli):
     for name in "ab":
         (cli.work / name).write_text(name)

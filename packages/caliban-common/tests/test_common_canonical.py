@@ -21,7 +21,12 @@ SPEC = ToolSpec(
             "timeout_seconds": {"type": "integer"},
             "items": {"type": "array"},
             "members": {"type": "object"},
+            "kind": {"type": "string", "enum": ["a", "b"]},
+            "words": {"type": "string"},
+            "where": {"type": "string"},
+            "needed": {"type": "integer"},
         },
+        "required": ["needed"],
     },
     aliases={
         "file_path": "path",
@@ -30,6 +35,7 @@ SPEC = ToolSpec(
         "timeout_s": "timeout_seconds",
     },
     extras=("description",),
+    roles={"where": "reads"},
 )
 
 
@@ -47,6 +53,8 @@ SPEC = ToolSpec(
         ({"file_path": "a", "filename": "a"}, {"path": "a"}),
         ({"items": ' [{"a": [1]}, "b"]\n'}, {"items": [{"a": [1]}, "b"]}),
         ({"members": '{"a": "1"}'}, {"members": {"a": "1"}}),
+        ({"offset": "", "all": "", "items": "", "members": "", "kind": "", "where": "", "timeout": ""}, {}),
+        ({"where": "", "words": "x"}, {"words": "x"}),
     ],
 )
 def test_what_means_one_thing_is_taken_as_that(sent, taken):
@@ -76,6 +84,10 @@ def test_what_means_one_thing_is_taken_as_that(sent, taken):
         {"members": "[1]"},
         {"members": '{"a": 1, "a": 2}'},
         {"path": '["a"]'},
+        {"words": ""},
+        {"needed": ""},
+        {"either": ""},
+        {"where": " "},
         {"path": None, "offset": None},
     ],
 )

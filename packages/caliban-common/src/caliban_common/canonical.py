@@ -33,6 +33,8 @@ def canonical_arguments(spec: ToolSpec, args: Mapping[str, Any]) -> Mapping[str,
         if right is None:
             if name not in spec.extras:
                 taken[name] = value
+        elif value == "" and _means_nothing(right, spec, properties[right]):
+            continue
         elif name != right and right in args:
             if args[right] != value:
                 taken[name] = value  # two names with two values: nobody can say which was meant
@@ -42,6 +44,16 @@ def canonical_arguments(spec: ToolSpec, args: Mapping[str, Any]) -> Mapping[str,
                 taken[name] = value
     same = len(taken) == len(args) and all(taken.get(name, taken) is value for name, value in args.items())
     return args if same else taken
+
+
+def _means_nothing(name: str, spec: ToolSpec, schema: object) -> bool:
+    """Whether an empty text can only mean that an argument is left out: models fill in all of a form."""
+    if name in (spec.input_schema.get("required") or ()) or not isinstance(schema, Mapping):
+        return False
+    wanted = schema.get("type")
+    if wanted == "string":
+        return name in spec.roles or "" not in (schema.get("enum") or ("",))
+    return isinstance(wanted, str)
 
 
 def _typed(value: Any, schema: object) -> Any:

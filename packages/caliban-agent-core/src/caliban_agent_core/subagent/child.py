@@ -86,7 +86,7 @@ def read_task(args: Mapping[str, Any], parts: SubAgentParts) -> ChildTask:
     definitions = parts.definitions
     _refuse_isolation(args)
     given = Arguments({**args, "tools": None, "isolation": None}, known=(*PROPERTIES, "isolation"))
-    name = given.string("subagent_type", definitions[0].name)
+    name = given.optional_string("subagent_type") or definitions[0].name
     kinds = {kind.name: kind for kind in definitions}
     if name not in kinds:
         meant = did_you_mean(name, tuple(kinds))

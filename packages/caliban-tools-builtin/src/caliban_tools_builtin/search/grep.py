@@ -52,7 +52,7 @@ class Grep:
         given = Arguments(args, known=("pattern", "path", "include", "max_matches"))
         pattern = _checked_pattern(given.string("pattern"))
         place = self._fence.admit(given.string("path", "."), judged)
-        include = given.optional_string("include")
+        include = given.optional_string("include") or None
         wanted = given.integer("max_matches", DEFAULT_MATCHES, low=1, high=MAX_MATCHES)
         matches = await self._matches(place, pattern, include, wanted)
         for literal in () if include is None else literals(include):
