@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forked_kit import Forked, begin_command
 from hang_guard import HANG_S
 from starts_kit import TRUE_START, base_environment, run_command
 
@@ -83,6 +84,19 @@ class Cli:
             command, cwd=self.work, env={**self.env, **(env or {})}, **{**pipes, **options}
         )
 
+    def begin(
+        self, *args: str, env: Mapping[str, str] | None = None, **options: Any
+    ) -> subprocess.Popen[bytes] | Forked:
+        """The same for whoever talks with the command, by a fork where that shows the same.
+
+        With `start_new_session` its terminal is the controlling one.
+        """
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        forked = begin_command(args, {**self.env, **(env or {})}, self.work, {**pipes, **options})
+        if forked is None and "start_new_session" in options:
+            options["preexec_fn"] = take_terminal
+        return forked or self.start(*args, env=env, **options)
+
     def run(self, *args: str, stdin: bytes | None = None, env: Mapping[str, str] | None = None) -> Finished:
         """Run the command to its end, by a fork where that shows the same."""
         ended = run_command(args, {**self.env, **(env or {})}, self.work, stdin)
@@ -98,6 +112,14 @@ class Cli:
     def bodies(self) -> Sequence[dict[str, Any]]:
         """The JSON bodies of the requests so far."""
         return [request.json for request in self.server.requests]
+
+
+def take_terminal() -> None:
+    """Make the terminal the controlling one, so that its keys and its end reach the command."""
+    import fcntl
+    import termios
+
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 def give_signals_back() -> None:

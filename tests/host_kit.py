@@ -15,7 +15,7 @@ class FrameHost:
     """Says frames to a command, and reads those that come back; `seen` are all of them so far."""
 
     def __init__(self, cli: Any, *flags: str, env: dict[str, str] | None = None) -> None:
-        self.process: subprocess.Popen[bytes] = cli.start(*FLAGS, *flags, stdin=subprocess.PIPE, env=env)
+        self.process: subprocess.Popen[bytes] = cli.begin(*FLAGS, *flags, stdin=subprocess.PIPE, env=env)
         self.seen: list[dict[str, Any]] = []
         self._requests = 0
 

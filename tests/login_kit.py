@@ -41,7 +41,7 @@ def log_in(
     cli: Any, world: OAuthWorld, *args: str, pastes: bool = False, env: dict[str, str] | None = None
 ) -> tuple[int, str, str]:
     """Run `caliban mcp login` and agree in the browser; exit code, output and errors."""
-    process = cli.start("mcp", "login", *args, stdin=subprocess.PIPE, env=env)
+    process = cli.begin("mcp", "login", *args, stdin=subprocess.PIPE, env=env)
     told = b""
     for line in process.stderr:
         told += line

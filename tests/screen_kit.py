@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pyte
-from command_kit import Cli
+from command_kit import Cli, take_terminal
 from hang_guard import HANG_S
 
 LOOK_S = 0.01
@@ -105,9 +105,9 @@ class _Line:
 class Screen:
     """A terminal of `columns` by `rows` with the command on it. `sent` are all bytes that it wrote.
 
-    `prepare` is called in its process before it begins. With `latency_s` the terminal is far away: so long
-    everything takes that goes there or comes from there. `answers` is what it says once it is asked for its
-    attributes.
+    `prepare` is called in its process before it begins; with that, or where it `starts`, it is no fork. With
+    `latency_s` the terminal is far away: so long everything takes that goes there or comes from there.
+    `answers` is what it says once it is asked for its attributes.
     """
 
     def __init__(
@@ -117,7 +117,8 @@ class Screen:
         columns: int,
         rows: int,
         env: Mapping[str, str] | None = None,
-        prepare: Callable[[], object] = lambda: None,
+        prepare: Callable[[], object] | None = None,
+        starts: bool = False,
         latency_s: float = 0.0,
         answers: bytes = b"",
     ) -> None:
@@ -135,15 +136,14 @@ class Screen:
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.modes_before = termios.tcgetattr(theirs)
         self._theirs = theirs
-        self.process = cli.start(
-            *args,
-            env={"TERM": "xterm-256color", **(env or {})},
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            start_new_session=True,
-            preexec_fn=lambda: (_take_terminal(), prepare()),
-        )
+        options = {"stdin": theirs, "stdout": theirs, "stderr": theirs, "start_new_session": True}
+        environ = {"TERM": "xterm-256color", **(env or {})}
+        if prepare is None and not starts:
+            self.process = cli.begin(*args, env=environ, **options)
+        else:
+            prepared = prepare or (lambda: None)
+            options["preexec_fn"] = lambda: (take_terminal(), prepared())
+            self.process = cli.start(*args, env=environ, **options)
         self._there = _Line(latency_s, self._show) if latency_s else None
         self._back = _Line(latency_s, self._typed) if latency_s else None
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -304,11 +304,6 @@ class Screen:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(HANG_S)
         self.hang_up()
-
-
-def _take_terminal() -> None:
-    """Make the terminal the controlling one, so that its keys and its end reach the command."""
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 @contextmanager

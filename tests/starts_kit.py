@@ -86,11 +86,8 @@ class Template:
         given = os.pipe() if stdin is not None else (os.open(os.devnull, os.O_RDWR), -1)
         out, err, told = os.pipe(), os.pipe(), os.pipe()
         theirs = [given[0], out[1], err[1], told[1]]
-        request = json.dumps({"words": list(words), "env": dict(environ), "cwd": os.fspath(folder)}).encode()
         try:
-            with self._lock, suppress(BrokenPipeError):
-                socket.send_fds(self._control, [len(request).to_bytes(8, "big")], theirs)
-                self._control.sendall(request)
+            self.ask(words, environ, folder, theirs)
         finally:
             for number in theirs:
                 os.close(number)
@@ -99,6 +96,22 @@ class Template:
         assert len(said) == 3, f"{PROGRAM.name} has ended: see standard error; {CHOICE}=true does without"
         status = int(said[1])
         return Ended(os.waitstatus_to_exitcode(status), read[out[0]], read[err[0]])
+
+    def ask(
+        self,
+        words: Sequence[str],
+        environ: Mapping[str, str],
+        folder: Path,
+        fds: Sequence[int],
+        *,
+        is_leader: bool = False,
+    ) -> None:
+        """Have a fork begin with three streams, and where to say how it ends; a leader has the terminal."""
+        asked = {"words": list(words), "env": dict(environ), "cwd": os.fspath(folder)}
+        request = json.dumps({**asked, "is_leader": is_leader}).encode()
+        with self._lock, suppress(BrokenPipeError):
+            socket.send_fds(self._control, [len(request).to_bytes(8, "big")], fds)
+            self._control.sendall(request)
 
     @property
     def pid(self) -> int:

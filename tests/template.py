@@ -7,6 +7,7 @@ the fork arguments, environment, folder and streams of a true start, and enters 
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import importlib
 import io
@@ -16,6 +17,7 @@ import pkgutil
 import select
 import socket
 import sys
+import termios
 import time
 from typing import Any, NoReturn
 
@@ -70,8 +72,12 @@ def load_all(name: str) -> None:
 
 def become(request: dict[str, Any]) -> NoReturn:
     """Be the command that was asked for, to its end."""
-    sys.stdin, sys.stdout, sys.stderr = (opened(number) for number in range(3))
     try:
+        if request["is_leader"]:
+            os.setsid()
+            if os.isatty(0):
+                fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        sys.stdin, sys.stdout, sys.stderr = (opened(number) for number in range(3))
         os.chdir(request["cwd"])
         coerced = {"LC_CTYPE": os.environ["LC_CTYPE"]} if "LC_CTYPE" in os.environ else {}
         os.environ.clear()
@@ -92,9 +98,9 @@ def become(request: dict[str, Any]) -> NoReturn:
 
 
 def opened(descriptor: int) -> io.TextIOWrapper:
-    """A standard stream as the interpreter opens it, where that is no terminal."""
+    """A standard stream as the interpreter opens it."""
     mine = (sys.__stdin__, sys.__stdout__, sys.__stderr__)[descriptor]
-    buffering = 1 if mine.line_buffering else -1
+    buffering = 1 if descriptor == 2 or os.isatty(descriptor) else -1
     mode = "w" if descriptor else "r"
     return open(descriptor, mode, buffering, mine.encoding, mine.errors, closefd=False)
 

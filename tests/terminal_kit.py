@@ -13,7 +13,7 @@ from hang_guard import HANG_S
 def on_terminal(cli: Cli, *args: str) -> str:
     """What a terminal is sent, standard output and standard error together."""
     ours, theirs = os.openpty()
-    process = cli.start(*args, stdin=theirs, stdout=theirs, stderr=theirs)
+    process = cli.begin(*args, stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
     chunks: list[bytes] = []
 
@@ -35,7 +35,7 @@ def on_terminal(cli: Cli, *args: str) -> str:
 def at_question(cli: Cli, answer: str, *args: str, meanwhile: Callable[[], None] | None = None) -> str:
     """The same for a command that asks: once it has, `meanwhile` is done, and `answer` typed."""
     ours, theirs = os.openpty()
-    process = cli.start(*args, stdin=theirs, stdout=theirs, stderr=theirs)
+    process = cli.begin(*args, stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
     seen = b""
     try:

@@ -106,6 +106,7 @@ READS = [
 ]
 
 
+@pytest.mark.long(keep=3)
 @pytest.mark.parametrize(("tool", "given"), READS)
 def test_nothing_outside_is_read_or_entered(cli, outside, tool, given):
     put(cli, outside)

@@ -17,6 +17,7 @@ from typing import Any
 
 import anyio
 import pytest
+from extent_kit import examples
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
@@ -25,7 +26,7 @@ from caliban_tools_builtin import ToolOptions, builtin_tools
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and handles are those of POSIX")
 
-TRIES = int(os.environ.get("CALIBAN_TEST_RACES", "2000"))
+TRIES = examples(int(os.environ.get("CALIBAN_TEST_RACES", "2000")))
 CONTEXT = ToolContext(session_id="s", turn=0, tool_use_id="t")
 CANARY = "CANARY-outside"
 SHARED = "shared by a hard link"
@@ -104,7 +105,7 @@ def farm(base: Path, links: list[tuple[str, str, str]]) -> Iterator[Path]:
 
 
 @given(st.data())
-@settings(max_examples=40, phases=(Phase.generate,))
+@settings(max_examples=examples(40), phases=(Phase.generate,))
 def test_no_farm_of_links_leads_out_of_the_root(tmp_path_factory, data):
     base = tmp_path_factory.mktemp("farm")
     links = [(place, data.draw(prefixes), data.draw(steps)) for place in PLACES]
@@ -275,7 +276,7 @@ SEARCHES = ("Grep", "Glob")
 def test_no_race_leads_out_of_the_root(tmp_path, tools, share):
     with swapped(tmp_path) as (root, outside):
         before = outside_of(outside)
-        leaked, done, refused = anyio.run(race, calls_in(root), tools, int(TRIES * share))
+        leaked, done, refused = anyio.run(race, calls_in(root), tools, max(int(TRIES * share), 200))
     assert leaked == []
     assert outside_of(outside) == before
     assert done and refused, "both happened, or nothing was raced"

@@ -47,6 +47,7 @@ def assert_harmless(text: str) -> None:
     assert (steering, hidden, marks) == ([], [], [])
 
 
+@pytest.mark.long(keep=3)
 @pytest.mark.parametrize("evil", EVIL)
 def test_an_answer_a_name_and_an_error_are_harmless_on_a_terminal(cli, evil):
     cli.script(
@@ -74,6 +75,7 @@ def test_a_pipe_gets_the_text_as_it_is_and_json_escapes_it(cli, evil, row):
     assert done.json["result"] == evil and ESC not in done.out
 
 
+@pytest.mark.long(keep=3)
 @pytest.mark.parametrize("evil", EVIL)
 @pytest.mark.parametrize("row", ["s593"])
 def test_errors_that_quote_others_are_harmless(cli, evil, row):

@@ -106,6 +106,7 @@ VERDICTS = [
 ]
 
 
+@pytest.mark.long(keep=3)
 @pytest.mark.parametrize(("flags", "url", "expected"), VERDICTS)
 def test_the_rules_say_it_and_nothing_else_is_fetched(cli, flags, url, expected):
     assert verdict(cli, "WebFetch", {"url": url}, *flags) == expected
@@ -136,6 +137,7 @@ def site(cli):
         yield server
 
 
+@pytest.mark.long(keep=3)
 @pytest.mark.parametrize(
     "target",
     [

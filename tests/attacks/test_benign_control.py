@@ -132,6 +132,7 @@ def test_a_row(row: Row, place: Verdicts) -> None:
     assert place.verdict(row) == row.expect
 
 
+@pytest.mark.long(keep=5)
 @pytest.mark.parametrize("row", SIBLINGS)
 def test_a_sibling(row: Row, place: Verdicts) -> None:
     assert place.verdict(row) == row.expect

@@ -114,6 +114,7 @@ def test_a_row(pattern: str, command: str, place: Verdicts) -> None:
     assert place.by_command(Row((), {"command": command}, "ask", tool=tool)) == "ask"
 
 
+@pytest.mark.long(keep=5)
 @pytest.mark.parametrize("pattern", SIBLINGS.split("\n")[1:-1])
 def test_a_sibling(pattern: str) -> None:
     assert "grants code" in kinds(pattern)

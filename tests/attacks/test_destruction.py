@@ -52,6 +52,7 @@ PARTS = (
 )
 
 
+@pytest.mark.long(keep=5)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("mode", MODES)
 def test_what_destroys_is_never_waved_on(mode: str, target: str, place: Verdicts) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 import anyio
 import pytest
 from command_kit import Cli
+from extent_kit import examples
 from hang_guard import HANG_S
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
@@ -145,7 +146,7 @@ def swapping(root: Path, spots: list[tuple[str, str, str]]) -> Iterator[threadin
 
 
 @given(st.data())
-@settings(max_examples=15, phases=(Phase.generate,), deadline=None)
+@settings(max_examples=examples(15), phases=(Phase.generate,), deadline=None)
 def test_no_farm_of_links_and_no_swapper_leads_to_what_the_gate_denied(tmp_path_factory, data):
     place = Place(tmp_path_factory.mktemp("farm") / "ws")
     spots = [(spot, data.draw(TARGETS), data.draw(TARGETS)) for spot in SPOTS]
@@ -198,7 +199,7 @@ def test_a_person_who_takes_long_allows_what_was_shown_and_nothing_else(cli: Cli
     (work / "b" / "f").write_text("kept")
     cli.script(wire.exchange(wire.tool_use(name, given)), wire.exchange(wire.text("done")))
     flags = ("--input-format", "stream-json", "--output-format", "stream-json")
-    process = cli.start(*flags, "--permission-prompt-tool", "stdio", stdin=subprocess.PIPE)
+    process = cli.begin(*flags, "--permission-prompt-tool", "stdio", stdin=subprocess.PIPE)
     with process:
         send(process, {"type": "user", "content": "go"})
         while (frame := until(process, "control_request", "result"))["type"] != "result":

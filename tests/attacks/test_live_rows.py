@@ -115,7 +115,7 @@ ASKING = (
 
 def questions(cli: Cli, flags: tuple[str, ...], answers: list[dict]) -> list[dict]:
     """What a person is shown in a run with one prompt, who gives `answers` to it in turn."""
-    process = cli.start(*ASKING, *flags, stdin=subprocess.PIPE)
+    process = cli.begin(*ASKING, *flags, stdin=subprocess.PIPE)
     assert process.stdin is not None and process.stdout is not None
     shown = []
 

@@ -57,7 +57,7 @@ def test_a_page_of_somebody_else_brings_no_answer(cli: Cli) -> None:
     """s520"""
     with served() as world:
         configure(cli, world.url)
-        process = cli.start("mcp", "login", "notes", "--no-browser", stdin=subprocess.PIPE)
+        process = cli.begin("mcp", "login", "notes", "--no-browser", stdin=subprocess.PIPE)
         url = next(line.decode().strip() for line in process.stderr if line.startswith(b"http"))
         back = urlsplit(parse_qs(urlsplit(url).query)["redirect_uri"][0])
         assert back.hostname == "127.0.0.1"

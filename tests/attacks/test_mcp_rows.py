@@ -315,7 +315,7 @@ def test_whoever_is_asked_sees_the_server_the_tool_and_every_argument(cli: Cli) 
         "--permission-prompt-tool",
         "stdio",
     )
-    process = cli.start("-p", *flags, "--mcp-config", config, stdin=subprocess.PIPE)
+    process = cli.begin("-p", *flags, "--mcp-config", config, stdin=subprocess.PIPE)
     assert process.stdin is not None and process.stdout is not None
     process.stdin.write(json.dumps({"type": "user", "content": "go"}).encode() + b"\n")
     process.stdin.flush()

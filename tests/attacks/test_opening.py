@@ -9,10 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from extent_kit import examples
 from hang_guard import HANG_S
 
 OPENING = Path(__file__).with_name("opening.py")
-NUMBER = 200
+NUMBER = examples(200)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="plants pipes")

@@ -1020,11 +1020,13 @@ def test_a_row(row: Row, place: Verdicts) -> None:
     assert place.verdict(row) == row.expect
 
 
+@pytest.mark.long(keep=5)
 @pytest.mark.parametrize("row", SIBLINGS)
 def test_a_sibling(row: Row, place: Verdicts) -> None:
     place.check(row)
 
 
+@pytest.mark.long(keep=5)
 @pytest.mark.parametrize("number", range(len(TABLE)))
 def test_no_wildcard_covers_what_the_table_says_of_an_option(number: int, place: Verdicts) -> None:
     """Row s277."""

@@ -228,6 +228,7 @@ def key_of(line: str) -> str:
     return line.partition(" =")[0]
 
 
+@pytest.mark.long(keep=3)
 @pytest.mark.parametrize("line", [pytest.param(line, id=id) for id, line in NEVER])
 def test_a_project_never_says_it_before_or_after_consent(cli, line):
     hold_withheld(cli, line, "settings.toml")

@@ -302,6 +302,7 @@ def test_a_row(row: Row, place: Verdicts) -> None:
     assert place.verdict(row) == row.expect
 
 
+@pytest.mark.long(keep=5)
 @pytest.mark.parametrize("wrapper", list(filter(None, WRAPPERS.splitlines())))
 def test_a_deny_reaches_through(wrapper: str, place: Verdicts) -> None:
     for deny in ("deny Bash:rm *", "deny Bash(rm:*)"):

@@ -366,6 +366,7 @@ def place() -> Iterator[tuple[Sky, str]]:
         yield sky, server.url
 
 
+@pytest.mark.long(keep=7)
 @pytest.mark.parametrize("first", range(0, len(SEEDS), BLOCK))
 def test_a_thousand_runs_end_in_an_answer_or_a_typed_error_and_are_billed_once(first, place, rates):
     ends: Counter[str] = Counter()

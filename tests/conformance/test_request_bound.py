@@ -10,6 +10,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from extent_kit import examples
 from hang_guard import HANG_S
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -163,7 +164,7 @@ LADDERS = st.builds(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(
     st.lists(st.sampled_from(sorted(REPLIES)), max_size=80),
     LADDERS,
@@ -177,7 +178,7 @@ def test_a_run_never_asks_more_often_than_its_options_allow(
     assert calls <= ladder.calls * RENEWAL, outcome.stop
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     st.lists(st.sampled_from(["wait", "busy", "malformed", "cut", "request", "long", "window"]), max_size=40),
     LADDERS.filter(lambda ladder: ladder.routes == 1),
@@ -229,7 +230,7 @@ HTTP: Mapping[str, Exchange] = {
 }
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.sampled_from(sorted(HTTP)), min_size=1, max_size=8))
 def test_one_call_is_sent_four_times_at_most(script: list[str]) -> None:
     # A first reply leaves a connection behind; what is kept may be closed when it is used again.

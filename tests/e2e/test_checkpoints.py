@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from extent_kit import examples
 from hang_guard import HANG_S
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -322,7 +323,9 @@ ACTIONS = st.lists(
 )
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(6), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(prompts=st.lists(ACTIONS, min_size=1, max_size=3), back=st.integers(0, 9), number=st.uuids())
 def test_whole_conversations_are_gone_back_from_byte_for_byte(cli, prompts, back, number):
     name = number.hex

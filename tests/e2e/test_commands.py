@@ -286,7 +286,7 @@ def test_f510_one_result_whatever_the_number_of_files(cli, limit, format_name):
 
 @needs_procfs
 def test_f510_a_second_interrupt_leaves_one_result(cli):
-    process = cli.start("-p", "-", "--output-format", "json", stdin=subprocess.PIPE)
+    process = cli.begin("-p", "-", "--output-format", "json", stdin=subprocess.PIPE)
     wait_until(lambda: takes_signals(process.pid))
     wait_until(lambda: is_idle(process.pid))
     for _ in range(2):

@@ -79,6 +79,7 @@ def run(cli, site: Path, mode: str, *flags: str):
     return cli.run("-p", "hi", "--provider", "evil", "--session", "s", *flags, env=env)
 
 
+@pytest.mark.long(keep=5)
 @pytest.mark.parametrize(
     "mode", ["create", "enter", "exit code", "nothing", "leave", "middle", "garbage", "no end"]
 )

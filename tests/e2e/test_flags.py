@@ -45,7 +45,7 @@ def test_of_several_prompts_the_first_counts_and_the_other_is_named(cli, flags):
 
 @pytest.mark.parametrize("flags", [["-p", ""], ["--print="], ["--prompt", " "], [""]])
 def test_an_empty_prompt_is_refused_without_waiting_for_standard_input(cli, flags):
-    process = cli.start(*flags, stdin=subprocess.PIPE)
+    process = cli.begin(*flags, stdin=subprocess.PIPE)
     assert process.wait(HANG_S) == 64
     assert process.stderr is not None
     assert b"the prompt is empty" in process.stderr.read()

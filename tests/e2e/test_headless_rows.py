@@ -367,7 +367,7 @@ def test_h26_a_later_frame_sees_the_earlier_reply(cli):
 def test_h27_an_interrupt_frame_cancels_the_running_tool(cli):
     endless = wire.tool_use("Bash", {"command": "sleep 600", "timeout_seconds": 600})
     cli.script(wire.exchange(endless), wire.exchange(wire.text("on")))
-    process = cli.start(*STREAM, "--input-format", "stream-json", "--allow", "Bash:sleep *", stdin=-1)
+    process = cli.begin(*STREAM, "--input-format", "stream-json", "--allow", "Bash:sleep *", stdin=-1)
     assert process.stdin is not None and process.stdout is not None
     process.stdin.write(user_frame("go").encode())
     process.stdin.flush()
@@ -388,7 +388,7 @@ def test_h27_an_interrupt_frame_cancels_the_running_tool(cli):
 
 def test_an_open_input_gets_a_result_per_prompt(cli):
     cli.script(wire.exchange(wire.text("one")), wire.exchange(wire.text("two")))
-    process = cli.start(*STREAM, "--input-format", "stream-json", stdin=-1)
+    process = cli.begin(*STREAM, "--input-format", "stream-json", stdin=-1)
     assert process.stdin is not None and process.stdout is not None
     results = []
     for prompt in ("a", "b"):

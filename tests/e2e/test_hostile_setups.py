@@ -284,6 +284,7 @@ ODD.key_env = None
 """
 
 
+@pytest.mark.long(keep=5)
 @pytest.mark.parametrize("fault", ["RAISES", "JUNK", "EXITS", "NOTHING", "ODD", "LEAVES"])
 @pytest.mark.parametrize("command", [("-p", "hi"), ("models",), ("doctor",)])
 def test_a_fault_of_somebody_elses_provider_is_told_as_theirs(cli, tmp_path, fault, command):

@@ -131,6 +131,7 @@ def difference(one: bytes, two: bytes) -> str:
     return f"at byte {place}:\n{one[start : place + 100]!r}\n{two[start : place + 100]!r}"
 
 
+@pytest.mark.long(keep=5)
 @pytest.mark.parametrize("name", WIRES)
 def test_each_request_begins_with_the_bytes_of_the_one_before(cli, name):
     wire = WIRES[name]

@@ -70,7 +70,7 @@ class Host:
 
 @contextmanager
 def hosted(cli, *flags: str) -> Iterator[Host]:
-    process = cli.start(*FLAGS, *flags, stdin=subprocess.PIPE)
+    process = cli.begin(*FLAGS, *flags, stdin=subprocess.PIPE)
     host = Host(process)
     try:
         yield host

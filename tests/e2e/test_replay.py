@@ -285,7 +285,7 @@ def test_a_frame_that_stopped_an_agent_stops_it_again(cli):
         wire.exchange(delegate("look")), use("Bash", {"command": "touch begun; sleep 600"}), said("So be it.")
     )
     flags = ("-p", *FRAMES, "--allow", "Bash", "--record", "run.jsonl")
-    process = cli.start(*flags, stdin=subprocess.PIPE)
+    process = cli.begin(*flags, stdin=subprocess.PIPE)
     assert process.stdin is not None
     process.stdin.write(frames(prompt("go")))
     process.stdin.flush()

@@ -180,7 +180,7 @@ def test_b142_a_summary_that_is_interrupted_leaves_all_as_it_was(cli):
     said_before = [user(f"{n} " * 500) if n % 2 == 0 else _answer(f"{n} " * 500) for n in range(14)]
     conversation(cli, *said_before)
     cli.script(wire.broken(wire.text("SUMM"), after=4, end=Pause(HANG_S)), said("ok"))
-    process = cli.start(*TALK, "-r", "s", stdin=subprocess.PIPE)
+    process = cli.begin(*TALK, "-r", "s", stdin=subprocess.PIPE)
     assert process.stdin is not None and process.stdout is not None
     process.stdin.write(control("compact"))
     process.stdin.flush()
@@ -290,7 +290,7 @@ def test_b161_a_background_command_outlives_turns_and_summaries_and_its_end_is_t
         "for n in `seq 20`; do echo line $n; done; until [ -e go ]; do sleep 0.1; done; echo END; touch over"
     )
     cli.script(call("Bash", command=line, background=True), said("started"), said("SUMMARY-1"))
-    process = cli.start(*TALK, "-r", "s", "--no-permissions", stdin=subprocess.PIPE)
+    process = cli.begin(*TALK, "-r", "s", "--no-permissions", stdin=subprocess.PIPE)
     assert process.stdin is not None and process.stdout is not None
 
     def frames(kind: str) -> Mapping[str, Any]:

@@ -259,7 +259,7 @@ def test_b064_a_delay_is_kept_in_whatever_way_it_is_told(cli):
 def test_b064_an_interrupt_ends_the_wait_at_once(cli, how):
     cli.script(anthropic.failure(429, "rate_limit_error", retry_after="50"))
     cli.script(anthropic.exchange(anthropic.text("on")))
-    process = cli.start(*TURNS, *FRAMES, stdin=-1)
+    process = cli.begin(*TURNS, *FRAMES, stdin=-1)
     assert process.stdin is not None and process.stdout is not None
     process.stdin.write(prompts("hi"))
     process.stdin.flush()

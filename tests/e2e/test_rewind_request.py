@@ -71,7 +71,7 @@ class Host:
 @pytest.fixture
 def host(cli):
     def start(*flags: str) -> Host:
-        return Host(cli.start(*FLAGS, *flags, stdin=subprocess.PIPE))
+        return Host(cli.begin(*FLAGS, *flags, stdin=subprocess.PIPE))
 
     return start
 

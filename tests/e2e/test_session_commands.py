@@ -145,6 +145,7 @@ def test_signed_thinking_survives_a_resume(free_cli):
         ]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_kill_at_any_instant_loses_nothing_that_was_shown(cli, tmp_path: Path):
     """The process is killed at random instants; whatever message was printed is in the session afterwards."""

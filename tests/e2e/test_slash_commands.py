@@ -392,7 +392,7 @@ def test_what_is_a_path_or_no_name_is_a_prompt(cli, text) -> None:
 
 def test_files_that_come_and_go_in_a_session_are_seen(cli) -> None:
     folder = cli.home / ".config/caliban/commands"
-    process = cli.start(*FRAMES, stdin=subprocess.PIPE)
+    process = cli.begin(*FRAMES, stdin=subprocess.PIPE)
     assert process.stdin is not None and process.stdout is not None
 
     def ask(text: str) -> dict[str, Any]:
@@ -420,7 +420,7 @@ def test_files_that_come_and_go_in_a_session_are_seen(cli) -> None:
 
 def test_a_file_that_appears_in_a_project_which_is_trusted_for_this_run_does_not_steer(cli) -> None:
     folder = cli.work / ".claude/commands"
-    process = cli.start(*FRAMES, "--trust-project", "--allow", "Bash", stdin=subprocess.PIPE)
+    process = cli.begin(*FRAMES, "--trust-project", "--allow", "Bash", stdin=subprocess.PIPE)
     assert process.stdin is not None and process.stdout is not None
     process.stdin.write(lines("/nothing"))
     process.stdin.flush()

@@ -56,7 +56,7 @@ def test_a_message_of_priority_next_is_read_by_the_run_at_work(cli):
 
 
 def steer(cli) -> None:
-    process = cli.start(*FRAMES, "--replay-user-messages", stdin=subprocess.PIPE)
+    process = cli.begin(*FRAMES, "--replay-user-messages", stdin=subprocess.PIPE)
     assert process.stdin is not None and process.stdout is not None
     process.stdin.write(frame("read on"))
     process.stdin.flush()
@@ -80,7 +80,7 @@ def test_a_message_of_priority_now_ends_the_run_at_work_and_is_answered_first(cl
         wire.broken(wire.text("I begin", " now"), after=5, end=Pause(HANG_S)),
         wire.exchange(wire.text("At once.")),
     )
-    process = cli.start(*FRAMES, "--include-partial-messages", stdin=subprocess.PIPE)
+    process = cli.begin(*FRAMES, "--include-partial-messages", stdin=subprocess.PIPE)
     assert process.stdin is not None and process.stdout is not None
     process.stdin.write(frame("a long task"))
     process.stdin.flush()
@@ -129,7 +129,7 @@ def test_what_was_said_to_a_run_at_work_is_said_again_in_a_replay(cli):
         )
 
     with played(cli, serve):
-        process = cli.start(*FRAMES, "--allow", "Bash", "--record", "run.jsonl", stdin=subprocess.PIPE)
+        process = cli.begin(*FRAMES, "--allow", "Bash", "--record", "run.jsonl", stdin=subprocess.PIPE)
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write(frame("wait"))
         process.stdin.flush()

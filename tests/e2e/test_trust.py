@@ -241,7 +241,7 @@ def on_terminal(cli, typed: str, *args: str, unseen: bool = False) -> tuple[str,
     """What a person sees who types that, and how it ends."""
     ours, theirs = os.openpty()
     out = os.open(os.devnull, os.O_WRONLY) if unseen else theirs
-    process = cli.start(*args, stdin=theirs, stdout=out, stderr=theirs)
+    process = cli.begin(*args, stdin=theirs, stdout=out, stderr=theirs)
     os.close(theirs)
     os.write(ours, typed.encode())
     chunks: list[bytes] = []

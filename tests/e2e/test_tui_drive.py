@@ -35,7 +35,7 @@ def is_sane(screen: Screen) -> bool:
 
 def test_what_is_typed_before_the_editor_is_there_is_its_first_input(cli: Cli) -> None:
     cli.script(wire.exchange(wire.text("Early bird.")))
-    with on_screen(cli) as screen:
+    with on_screen(cli, starts=True) as screen:
         screen.wait(lambda: b"\x1b7" in screen.sent)
         assert b"\x1b[?1004h" not in screen.sent, "the first frame came with the editor"
         screen.type("hello there")

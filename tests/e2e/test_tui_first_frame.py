@@ -16,7 +16,7 @@ def test_keys_of_the_first_moment_are_the_first_prompt_and_enter_sends_it(
     cli: Cli, flags: tuple[str, ...]
 ) -> None:
     cli.script(wire.exchange(wire.text("All is well.")))
-    with on_screen(cli, *flags) as screen:
+    with on_screen(cli, *flags, starts=True) as screen:
         screen.wait(lambda: b"> " in screen.sent)  # this test is about keys that come before the editor
         screen.type("typed at once\r")
         screen.wait("All is well.")
@@ -29,7 +29,7 @@ def test_keys_of_the_first_moment_are_the_first_prompt_and_enter_sends_it(
 
 def test_a_prompt_as_an_argument_is_sent_and_what_is_typed_meanwhile_follows(cli: Cli) -> None:
     cli.script(wire.exchange(wire.text("First.")), wire.exchange(wire.text("Second.")))
-    with on_screen(cli, "say the first", env={}) as screen:
+    with on_screen(cli, "say the first", env={}, starts=True) as screen:
         screen.wait("First.")
         screen.wait(lambda: "esc interrupts" not in screen.text)
         screen.type("more")

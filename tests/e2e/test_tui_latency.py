@@ -31,7 +31,8 @@ def test_a_slow_connection_loses_no_key_types_no_answer_and_answers_no_question(
         wire.exchange(wire.text("It is made.")),
         wire.exchange(waits),
     )
-    options = {"latency_s": LATENCY_S, "answers": ANSWERS, "env": {"COLORTERM": "truecolor"}}
+    options = {"latency_s": LATENCY_S, "answers": ANSWERS, "starts": True}
+    options["env"] = {"COLORTERM": "truecolor"}
     rule = '[[permissions.rules]]\npattern = "Bash:{} *"\naction = "allow"\n'
     cli.configure(rule.format("echo") + rule.format("sleep"))
     with on_screen(cli, **options) as screen:

@@ -180,7 +180,7 @@ def test_a_run_writes_the_frozen_frames(scene, name, output):
 def test_a_cancelled_run_writes_the_frozen_frames(scene):
     scene.script(wire.broken(wire.thinking("hm"), wire.text("Hel", "lo"), after=8, end=Pause(HANG_S)))
     args = ("-p", "go", *OUTPUTS["partial"], "--no-save")
-    process = scene.start(*args)
+    process = scene.begin(*args)
     assert process.stdout is not None
     begun = b""
     while b'"delta":"Hel"' not in begun:

@@ -52,7 +52,7 @@ def folder(cli: Cli) -> Path:
 
 def kill_in_a_reply(cli: Cli, *args: str) -> None:
     """Kill a run while its last reply comes: what it has shown is on the disk, and nothing more comes."""
-    process = cli.start(*args, *STREAM, "--include-partial-messages")
+    process = cli.begin(*args, *STREAM, "--include-partial-messages")
     assert process.stdout is not None
     while b'"delta":"Hel"' not in (line := process.stdout.readline()):
         assert line, "the run has ended"
@@ -182,7 +182,7 @@ def test_what_is_no_session_is_told_in_the_frozen_words(cli, folder):
 
 def test_a_session_that_is_in_use_is_told_in_the_frozen_words(cli, folder):
     cli.script(wire.broken(wire.text("Hel", "lo"), after=4, end=Pause(HANG_S)))
-    holder = cli.start("-p", "hi", "--session", "s", *STREAM, "--include-partial-messages")
+    holder = cli.begin("-p", "hi", "--session", "s", *STREAM, "--include-partial-messages")
     try:
         assert holder.stdout is not None
         while b'"delta":"Hel"' not in holder.stdout.readline():

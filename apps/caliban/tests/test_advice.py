@@ -20,6 +20,7 @@ SPELLINGS = {name for group in GROUPS for row in group.flags for name in row.spe
 NAMES = {command.name for command in COMMANDS}
 
 
+@pytest.mark.long(keep=5)
 @pytest.mark.parametrize("name", FLAGS)
 def test_a_flag_of_another_tool_is_answered_with_one_that_exists(name):
     assert name not in SPELLINGS and name not in LATER_FLAGS
@@ -37,6 +38,7 @@ def test_words_of_other_tools_lead_to_what_exists():
     assert set(TOOLS.values()) <= {spec.name for spec in builtin_specs()}
 
 
+@pytest.mark.long(keep=5)
 @pytest.mark.parametrize("name", sorted(name for name in SPELLINGS if name.startswith("--")))
 def test_a_flag_with_one_letter_too_many_is_recognised_and_never_negated(name):
     with pytest.raises(UsageError) as caught:

@@ -246,6 +246,7 @@ def test_every_setting_without_a_badge_is_changed_here() -> None:
     assert set(CASES) == {key.path for key in SCHEMA if not key.restart and not key.later}
 
 
+@pytest.mark.long(keep=5)
 @pytest.mark.parametrize("name", CASES)
 async def test_a_setting_that_changes_counts_from_then_on(name: str) -> None:
     before, after, look, old, new = CASES[name]
@@ -259,6 +260,7 @@ async def test_a_setting_that_changes_counts_from_then_on(name: str) -> None:
         assert not any("restart required" in words for words in said)
 
 
+@pytest.mark.long(keep=5)
 @pytest.mark.parametrize(
     "key", [key for key in SCHEMA if key.restart and not key.later], ids=lambda key: key.path
 )

@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 import pytest
 from children_kit import by_agent, delegate, family
+from extent_kit import examples
 from hang_guard import HANG_S
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -230,7 +231,7 @@ STEPS = st.sampled_from(["text", "plain", "agent", "background", "both", "empty"
 @given(
     st.lists(STEPS, max_size=5), st.lists(STEPS, max_size=3), st.integers(0, 40) | st.none(), st.booleans()
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_whatever_agents_do_and_whenever_it_ends_the_history_is_valid(main, child, cut_at, stops_one):
     blocks = {
         "text": ["words"],

@@ -5,6 +5,7 @@ from functools import partial
 
 import anyio
 import pytest
+from extent_kit import examples
 from hang_guard import HANG_S
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -217,7 +218,7 @@ def histories(draw: st.DrawFn) -> tuple[Message, ...]:
     return tuple(history)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(histories(), st.integers(1, 20_000))
 def test_a_compacted_history_is_valid_shorter_and_knows_its_request(
     history: tuple[Message, ...], target_tokens: int

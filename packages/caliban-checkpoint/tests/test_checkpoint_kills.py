@@ -127,6 +127,7 @@ def changed(bench: Bench) -> None:
     bench.edit("gone", lambda path: path.unlink())
 
 
+@pytest.mark.long
 def test_going_back_that_is_killed_anywhere_leaves_each_file_old_or_new_and_can_be_finished(
     tmp_path: Path,
 ) -> None:
@@ -150,6 +151,7 @@ def test_going_back_that_is_killed_anywhere_leaves_each_file_old_or_new_and_can_
     assert number > 60
 
 
+@pytest.mark.long(keep=5)
 @pytest.mark.parametrize("place", range(1, 60, 3))
 def test_a_full_disk_leaves_each_file_old_or_new_whether_captured_or_put_back(
     tmp_path: Path, place: int

@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from checkpoint_kit import Bench
+from extent_kit import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -51,7 +52,7 @@ def run(bench: Bench, step) -> None:
             bench.restart()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(STEP, max_size=10), st.booleans(), st.integers(0, 9))
 def test_going_back_never_loses_what_a_person_did_and_else_gives_what_was_before(steps, force, back) -> None:
     home = Path(tempfile.mkdtemp())

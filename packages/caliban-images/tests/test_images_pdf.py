@@ -7,6 +7,7 @@ from io import BytesIO
 
 import media_kit
 import pytest
+from extent_kit import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pypdf import PdfReader
@@ -92,7 +93,7 @@ def test_a_page_past_the_end_is_told():
     limits=st.sampled_from([READS, BLIND]),
     first=st.integers(1, 3),
 )
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 def test_any_damage_gives_a_document_or_words(edits, limits, first):
     data = THREE
     for place, new in edits:

@@ -7,6 +7,7 @@ from io import BytesIO
 
 import media_kit
 import pytest
+from extent_kit import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
@@ -113,7 +114,7 @@ def test_a_clear_picture_lies_on_white_where_it_becomes_a_jpeg():
     cut=st.floats(0, 1),
     limits=st.sampled_from([MediaLimits(), MediaLimits(target_side=8), MediaLimits(max_bytes=200)]),
 )
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 def test_any_damage_gives_an_image_or_words(form, edits, cut, limits):
     data = WHOLE[form]
     for place, new in edits:

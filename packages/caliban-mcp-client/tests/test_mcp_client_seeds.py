@@ -13,6 +13,7 @@ from caliban_process import Runner
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(os.name != "posix", reason="needs a POSIX system")]
 
 
+@pytest.mark.long(keep=3)
 @pytest.mark.parametrize("first", [0, 6])
 async def test_whatever_a_server_does_nothing_hangs_stays_or_is_wrong(first):
     faults: list[str] = []

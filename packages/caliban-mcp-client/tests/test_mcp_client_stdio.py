@@ -48,6 +48,7 @@ def text_of(result) -> str:
     return block.text
 
 
+@pytest.mark.long(keep=5)
 @pytest.mark.parametrize("era", ["plain", "modern"])
 @pytest.mark.parametrize("word", manners.KIND)
 async def test_what_is_odd_and_means_one_thing_is_borne(program, era, word):

@@ -146,6 +146,7 @@ BEFORE_THE_BROWSER = [
 ]
 
 
+@pytest.mark.long(keep=3)
 @pytest.mark.parametrize(("change", "step", "words"), BEFORE_THE_BROWSER)
 async def test_nothing_is_shown_to_a_person_for(
     change: Callable[[OAuthWorld], OAuthRules], step: str, words: str

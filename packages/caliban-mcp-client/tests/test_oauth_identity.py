@@ -185,6 +185,7 @@ ANSWERS = [
 ]
 
 
+@pytest.mark.long(keep=3)
 @pytest.mark.parametrize(("identity", "words"), ANSWERS)
 async def test_whatever_the_provider_answers_ends_with_its_name_and_nothing_is_kept(
     identity: IdentityRules, words: str

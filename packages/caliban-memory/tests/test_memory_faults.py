@@ -101,6 +101,7 @@ def ended(work: Callable[[], object], place: int, fault: str) -> int:
     raise AssertionError
 
 
+@pytest.mark.long(keep=5)
 @pytest.mark.parametrize("fault", ["kill", "ENOSPC", "EROFS"])
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_a_write_that_is_cut_off_anywhere_leaves_the_old_or_the_new(

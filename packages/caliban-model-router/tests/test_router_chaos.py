@@ -177,6 +177,7 @@ async def play(seed: int) -> None:
         assert two.source == one.target, f"{context}: the switches are a path"
 
 
+@pytest.mark.long(keep=3)
 @pytest.mark.parametrize("first", range(0, SCENARIOS, CHUNK))
 def test_a_thousand_runs_end_in_an_answer_or_a_typed_error(first):
     async def chunk() -> None:

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import anyio
 import pytest
+from extent_kit import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from router_kit import Rig, answer, rig, route
@@ -267,7 +268,7 @@ LAPS = st.lists(
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(laps=LAPS, hedges=st.integers(1, 3))
 def test_a_race_bills_its_reader_for_the_winner_only_and_every_call_once(backend, laps, hedges):
     anyio.run(run_race, laps, hedges, backend=backend)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from extent_kit import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -56,7 +57,7 @@ def decide(made: Engine, command: str) -> Decision:
     return made.decide(SPECS["Bash"], {"command": command})
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 @given(command=COMMANDS, other=st.sampled_from(["zz9", "xargs", "sudo make", "bash"]), data=st.data())
 def test_a_suggestion_taken_allows_the_command_and_none_beside_it(tmp_path_factory, command, other, data):
     tmp_path = tmp_path_factory.getbasetemp()
@@ -78,7 +79,7 @@ def test_a_suggestion_taken_allows_the_command_and_none_beside_it(tmp_path_facto
     assert decide(taken, f"./{program} {rest}").action != "allow"
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     program=st.sampled_from(("git", "cargo", "npm", "docker", "go")),
     verbs=st.permutations(("push", "run", "zz")),
@@ -93,7 +94,7 @@ def test_a_suggestion_covers_one_sub_command(tmp_path_factory, program, verbs):
     assert decide(taken, f"{program} -c x=y {verbs[0]} a").action == "ask"
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     name=st.text(st.characters(codec="ascii", exclude_characters="/\x00"), min_size=1, max_size=12),
     other=st.sampled_from(["a.md", "../a.md", "docs/../b", "x/y"]),

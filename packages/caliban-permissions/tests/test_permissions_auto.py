@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from extent_kit import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -100,7 +101,7 @@ def test_an_ask_that_a_person_wrote_is_for_a_person(tmp_path):
     assert (made.standing, made.decision.action) == ("person", "ask")
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(command=COMMANDS, denied=PATTERNS, extra=st.lists(PATTERNS, max_size=4))
 def test_no_list_lifts_a_deny_or_an_ask_of_a_person(tmp_path_factory, command, denied, extra):
     tmp_path = tmp_path_factory.getbasetemp()
@@ -119,7 +120,7 @@ def test_no_list_lifts_a_deny_or_an_ask_of_a_person(tmp_path_factory, command, d
             assert (ruling.standing, ruling.decision.action) == ("person", "ask")
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(command=COMMANDS, more=st.lists(PATTERNS, min_size=1, max_size=4))
 def test_one_more_allow_lifts_no_hard_and_no_soft_deny(tmp_path_factory, command, more):
     tmp_path = tmp_path_factory.getbasetemp()

@@ -31,6 +31,7 @@ def text(value: Any, scene: Any) -> Any:
     return scene.fill(value) if isinstance(value, str) else value
 
 
+@pytest.mark.long(keep=5)
 @pytest.mark.parametrize("row", [row for _, row in ROWS], ids=[name for name, _ in ROWS])
 def test_the_row_gets_its_verdict(row: dict[str, Any], scene: Any) -> None:
     scene.add(*row.get("files", ()))

@@ -320,6 +320,7 @@ KINDS: list[tuple[str, list[tuple[str, str]], dict[str, Any], list[str]]] = [
 ]
 
 
+@pytest.mark.long(keep=5)
 @pytest.mark.parametrize(
     ("rules", "more", "command"),
     [

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from extent_kit import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -102,7 +103,7 @@ PROGRAMS = st.sampled_from(
 BLANKS = st.sampled_from([" ", "  ", "\t", " \\\n "])
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(
     st.lists(WRAPPINGS, max_size=3),
     PROGRAMS,
@@ -179,7 +180,7 @@ COMMANDS = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(
     RULES,
     RULES,
@@ -205,7 +206,7 @@ def test_one_more_deny_or_ask_in_front_never_makes_a_verdict_laxer(
         assert STRICTNESS[after] >= min(STRICTNESS[before], 1) or mode in ("dontAsk", "bypassPermissions")
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(RULES, COMMANDS, MODES)
 def test_a_compound_is_never_laxer_than_its_parts(user: list[Rule], command: str, mode: str) -> None:
     rules = RuleSet(user=tuple(rule for rule in user if rule.pattern not in ("Bash", "*", "Bash:*")))
@@ -213,7 +214,7 @@ def test_a_compound_is_never_laxer_than_its_parts(user: list[Rule], command: str
     assert STRICTNESS[verdict(rules, f"a x; {command}", mode)] >= STRICTNESS[alone] or mode == "dontAsk"
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(RULES, COMMANDS, st.text(max_size=30))
 def test_deciding_never_raises_and_says_why(user: list[Rule], command: str, noise: str) -> None:
     engine = Engine(
@@ -235,7 +236,7 @@ def test_deciding_never_raises_and_says_why(user: list[Rule], command: str, nois
         assert decision.reason or decision.action == "allow"
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(RULES, COMMANDS)
 def test_an_untrusted_project_never_makes_a_verdict_laxer(project: list[Rule], command: str) -> None:
     user = (Rule(pattern="Bash:a *", action="allow"), Rule(pattern="Bash:~b *", action="deny"))
@@ -244,7 +245,7 @@ def test_an_untrusted_project_never_makes_a_verdict_laxer(project: list[Rule], c
     assert STRICTNESS[with_project] >= STRICTNESS[without]
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(RULES, COMMANDS)
 def test_a_trusted_project_never_loosens_what_the_user_denied_or_asked(
     project: list[Rule], command: str
@@ -271,7 +272,7 @@ ALLOWED_LINES = st.sampled_from(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(RULES, ALLOWED_LINES, OPERATORS, COMMANDS, st.booleans())
 def test_what_is_joined_to_an_allowed_line_is_allowed_only_where_it_is_alone(
     user: list[Rule], line: str, operator: str, other: str, behind: bool
@@ -307,7 +308,7 @@ def _decided_by_user(rules: tuple[Rule, ...], command: str) -> bool:
     return all(any(rule.decided and rule.scope == "user" for rule in part.matched) for part in parts)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(RULES, st.sampled_from(["a", "a x", "b x", "c", "a x y"]), PATTERNS, ACTIONS)
 def test_a_rule_below_never_changes_what_is_decided_above(
     user: list[Rule], command: str, pattern: str, action: Any

@@ -314,6 +314,7 @@ class TestProtectedFiles:
         "git/config",
     )
 
+    @pytest.mark.long(keep=5)
     @pytest.mark.parametrize("path", [*AUTHORITY, *BUILD])
     @pytest.mark.parametrize(
         ("mode", "verdict"), [("acceptEdits", "ask"), ("auto", "ask"), ("dontAsk", "deny")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from extent_kit import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -107,7 +108,7 @@ RESERVED = "if then else fi for x in do done while ! time -p"
 PIECES = st.sampled_from([piece for text in (WORDS, SIGNS, RESERVED) for piece in text.split(" ")])
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=examples(1500), deadline=None)
 @given(st.lists(st.tuples(PIECES, st.sampled_from(["", " ", " "])), max_size=14))
 def test_reading_what_is_printed_gives_the_line_again(pieces: list[tuple[str, str]]) -> None:
     line = parse_line("".join(piece + gap for piece, gap in pieces))

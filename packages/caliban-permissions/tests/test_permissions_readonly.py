@@ -387,17 +387,20 @@ def place(scene: Any) -> Any:
     return scene
 
 
+@pytest.mark.long(keep=5)
 @pytest.mark.parametrize("line", FREE)
 def test_it_only_reads_and_needs_no_rule(line: str, place: Any) -> None:
     found = place.explain("Bash", {"command": line})
     assert found.verdict == "allow", found.reason
 
 
+@pytest.mark.long(keep=5)
 @pytest.mark.parametrize("line", ASKED)
 def test_it_does_more_and_asks(line: str, place: Any) -> None:
     assert place.verdict(line) == "ask"
 
 
+@pytest.mark.long(keep=5)
 @pytest.mark.parametrize("line", FREE)
 def test_without_the_setting_it_asks(line: str, place: Any) -> None:
     assert place.verdict(line, auto_allow_read_only=False) == "ask"

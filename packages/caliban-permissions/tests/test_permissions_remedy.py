@@ -10,6 +10,7 @@ import sys
 from typing import Any
 
 import pytest
+from extent_kit import examples
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -84,7 +85,9 @@ def test_the_printed_flags_allow_the_call_and_nothing_wider(
 @example(words=["~/x"])
 @example(words=["cwd=x"])
 @example(words=["x:*"])
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_whatever_is_printed_can_be_pasted(words: list[str], scene: Any) -> None:
     for command in (
         " ".join(words),

@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import pytest
+from extent_kit import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -247,7 +248,7 @@ def test_the_loose_reading_finds_every_command() -> None:
 SYNTAX = st.text(alphabet="ab '\"\\$`(){}[]<>|&;\n\t#!*?~=,.0-", max_size=40)
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(st.one_of(SYNTAX, st.text(max_size=40)))
 @example("\\")
 @example("$")

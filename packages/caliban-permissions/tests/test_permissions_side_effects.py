@@ -25,12 +25,14 @@ def test_every_row_has_examples_of_both_kinds() -> None:
     assert [row.of for row in ROWS if not row.hits or not row.misses] == []
 
 
+@pytest.mark.long(keep=5)
 @pytest.mark.parametrize(("row", "command"), HITS, ids=[command for _, command in HITS])
 def test_a_dangerous_argument_is_found(row: ArgumentRule, command: str) -> None:
     assert program(argv(command)[0]) in row.of.split()
     assert any(item.why == row.why for item in side_effects(argv(command)))
 
 
+@pytest.mark.long(keep=5)
 @pytest.mark.parametrize(("row", "command"), MISSES, ids=[command for _, command in MISSES])
 def test_an_everyday_argument_is_not(row: ArgumentRule, command: str) -> None:
     assert program(argv(command)[0]) in row.of.split()
@@ -325,11 +327,13 @@ def test_a_chain_of_wrappers_deeper_than_any_bound_is_not_covered() -> None:
 EVERYDAY = (*LINES, *WORDS)
 
 
+@pytest.mark.long(keep=5)
 @pytest.mark.parametrize("command", [command for row in EVERYDAY for command in row.hits])
 def test_an_everyday_command_is_covered_by_a_wildcard(command: str) -> None:
     assert side_effects(argv(command)) == ()
 
 
+@pytest.mark.long(keep=5)
 @pytest.mark.parametrize("command", [command for row in EVERYDAY for command in row.misses])
 def test_a_hostile_sibling_of_an_everyday_command_is_not(command: str) -> None:
     assert side_effects(argv(command))

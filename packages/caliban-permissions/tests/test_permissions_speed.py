@@ -67,6 +67,7 @@ def calls(engine: Any, tool: Any, args: Mapping[str, Any]) -> int:
     return count
 
 
+@pytest.mark.long(keep=3)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_decision_takes_time_linear_in_the_command(name: str, scene: Any) -> None:
     engine, bash = scene.engine(*RULES, interactive=False), scene.spec("Bash")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from extent_kit import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -186,7 +187,7 @@ RULES = st.lists(
 ).map(tuple)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(
     RULES,
     st.dictionaries(ARGUMENTS, VALUES, max_size=3),

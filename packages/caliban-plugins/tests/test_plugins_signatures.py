@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from extent_kit import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -73,7 +74,7 @@ def test_base64_has_one_spelling_alone(line: int) -> None:
     assert "as it is written" in refusal(DATA, "\n".join(lines), signer().public)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.data())
 def test_no_text_that_was_not_signed_so_is_taken(data: st.DataObject) -> None:
     text = signer().sign(DATA, prehashed=data.draw(st.booleans()))

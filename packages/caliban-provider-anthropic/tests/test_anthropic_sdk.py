@@ -6,13 +6,12 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import anthropic
 import httpx2
 import pytest
-from anthropic.types.message_create_params import MessageCreateParamsStreaming
+from extent_kit import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
+from late_kit import Late, adapter
 
 from caliban_common.message import (
     Base64Source,
@@ -41,7 +40,9 @@ from caliban_provider_anthropic.decode import Decoder
 from caliban_provider_anthropic.encode import encode
 from caliban_provider_anthropic.testing import wire
 
-SLOW = settings(max_examples=60)
+anthropic = Late("anthropic")
+
+SLOW = settings(max_examples=examples(60))
 
 
 def ours(chunks: list[bytes]) -> Assembler:
@@ -158,7 +159,7 @@ def test_a_reply_does_not_depend_on_how_it_is_cut(blocks: list[wire.WireBlock], 
     assert events(data.draw(strategies.chunkings(whole))) == events([whole])
 
 
-PARAMS: TypeAdapter[Any] = TypeAdapter(MessageCreateParamsStreaming)
+PARAMS = "anthropic.types.message_create_params:MessageCreateParamsStreaming"
 
 
 def checked(body: dict[str, Any]) -> None:
@@ -167,7 +168,7 @@ def checked(body: dict[str, Any]) -> None:
     They describe the API's newest version, which has no sampling; the version that we send has.
     """
     body = {key: value for key, value in body.items() if key != "temperature"}
-    known = PARAMS.validate_python(body)
+    known = adapter(PARAMS).validate_python(body)
     assert known.keys() == body.keys()
     assert thawed(known) == body
 

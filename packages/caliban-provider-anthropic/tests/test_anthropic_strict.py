@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from extent_kit import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -305,7 +306,7 @@ def requests(draw: st.DrawFn) -> CompletionRequest:
     )
 
 
-LAW = settings(max_examples=80)
+LAW = settings(max_examples=examples(80))
 
 
 @LAW
@@ -318,7 +319,7 @@ def test_no_repaired_history_makes_a_request_that_is_refused(request: Completion
     assert refusal(body) is None, body.decode()
 
 
-@settings(LAW, max_examples=25)
+@settings(LAW, max_examples=examples(25))
 @given(st.lists(requests(), min_size=2, max_size=4))
 def test_an_encoder_that_remembers_says_what_one_that_does_not_says(asked: list[CompletionRequest]) -> None:
     encoder = Encoder(memo_bytes=2000)

@@ -10,11 +10,12 @@ import json
 from typing import Any
 from urllib.parse import unquote
 
-import anthropic
 import httpx2
 import pytest
+from extent_kit import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from late_kit import Late
 
 from caliban_common.message import system, user
 from caliban_common.tool import ToolSpec
@@ -30,8 +31,10 @@ from caliban_provider_bedrock.factory import BedrockFactory
 from caliban_provider_bedrock.framing import BedrockFraming
 from caliban_provider_bedrock.testing import wire
 
+anthropic = Late("anthropic")
+
 MODEL = "us.anthropic.claude-sonnet-4-6"
-SLOW = settings(max_examples=50)
+SLOW = settings(max_examples=examples(50))
 TEXTS = strategies.texts()
 BLOCKS = st.one_of(
     st.builds(lambda text, size: inner.text(text, piece_chars=size), TEXTS, st.integers(1, 9)),

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
+from extent_kit import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -46,7 +47,7 @@ def theirs(request: Prepared, keys: AwsKeys, region: str, at: datetime) -> str:
     return str(sent.headers["Authorization"])
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     st.sampled_from(
         ["https://bedrock-runtime.eu-west-1.amazonaws.com", "http://127.0.0.1:8443", "https://a:443"]

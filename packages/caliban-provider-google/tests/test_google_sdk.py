@@ -8,10 +8,10 @@ from typing import Any
 
 import httpx2
 import pytest
-from google import genai
-from google.genai import types
+from extent_kit import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from late_kit import Late
 
 from caliban_common.codec import message_from_json, message_to_json
 from caliban_common.history import TargetModel, repair
@@ -40,7 +40,10 @@ from caliban_provider_google.decode import Decoder
 from caliban_provider_google.encode import encode
 from caliban_provider_google.testing import wire
 
-SLOW = settings(max_examples=30)
+genai = Late("google.genai")
+types = Late("google.genai.types")
+
+SLOW = settings(max_examples=examples(30))
 MODEL = "gemini-2.5-flash"
 
 

@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 import httpx
-import ollama
 import pytest
+from extent_kit import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ollama._types import ChatRequest, Tool
+from late_kit import Late
 
 from caliban_common.message import Message, TextBlock, ThinkingBlock, ToolUseBlock, user
 from caliban_common.tool import ToolSpec
@@ -27,7 +27,10 @@ from caliban_provider_ollama.models import ModelFacts
 from caliban_provider_ollama.testing import wire
 from caliban_provider_ollama.testing.strict import Refused, check_body
 
-SLOW = settings(max_examples=50)
+ollama = Late("ollama")
+ollama_types = Late("ollama._types")
+
+SLOW = settings(max_examples=examples(50))
 
 
 def events_of(chunks: list[bytes]) -> list[StreamEvent]:
@@ -143,10 +146,12 @@ TOOLS = (
 
 def checked(body: dict[str, Any]) -> None:
     """The client's types drop what they do not know, so members are looked at once more."""
-    known = ChatRequest.model_validate({key: value for key, value in body.items() if key != "tools"})
+    known = ollama_types.ChatRequest.model_validate(
+        {key: value for key, value in body.items() if key != "tools"}
+    )
     for tool in body.get("tools", ()):
-        Tool.model_validate(tool)
-    assert body.keys() - ChatRequest.model_fields.keys() == {"truncate", "shift"}
+        ollama_types.Tool.model_validate(tool)
+    assert body.keys() - ollama_types.ChatRequest.model_fields.keys() == {"truncate", "shift"}
     for sent, message in zip(body["messages"], known.messages or (), strict=True):
         told = message if isinstance(message, dict) else message.model_dump(exclude_none=True)
         assert told.keys() == sent.keys() and told["content"] == sent["content"]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from extent_kit import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -410,7 +411,7 @@ KINDS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.lists(st.tuples(KINDS, st.dictionaries(WORDS, ODD, max_size=5)), max_size=5))
 def test_whatever_comes_is_understood_or_a_providers_error(told: list[tuple[str, dict[str, Any]]]) -> None:
     pieces = [chat.data({**value, "type": kind}) for kind, value in told]

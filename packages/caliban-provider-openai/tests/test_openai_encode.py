@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
+from extent_kit import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -483,7 +484,7 @@ ODD_TOOLS = (
 )
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(
     strategies.histories(),
     st.sampled_from(["gpt-5.5", "gpt-6.2-sol", "gpt-4.1", "o3", "test-1"]),

@@ -7,13 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import httpx2
-import openai
 import pytest
+from extent_kit import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
-from openai.types.responses.response_create_params import ResponseCreateParamsStreaming
-from pydantic import TypeAdapter
+from late_kit import Late, adapter
 
 from caliban_common.message import (
     Base64Source,
@@ -45,7 +43,9 @@ from caliban_provider_openai.responses.decode import ResponsesDecoder
 from caliban_provider_openai.responses.encode import encode as encode_responses
 from caliban_provider_openai.testing import chat, responses
 
-SLOW = settings(max_examples=25)
+openai = Late("openai")
+
+SLOW = settings(max_examples=examples(25))
 OPENAI = quirks_of("", "openai")
 
 
@@ -287,14 +287,14 @@ def test_reading_a_delta_quickly_gives_what_reading_it_in_full_gives(
     assert quick.message("", "", id="m1") == full.message("", "", id="m1")
 
 
-CHAT_PARAMS: TypeAdapter[Any] = TypeAdapter(CompletionCreateParamsStreaming)
-RESPONSE_PARAMS: TypeAdapter[Any] = TypeAdapter(ResponseCreateParamsStreaming)
+CHAT_PARAMS = "openai.types.chat.completion_create_params:CompletionCreateParamsStreaming"
+RESPONSE_PARAMS = "openai.types.responses.response_create_params:ResponseCreateParamsStreaming"
 
 
-def checked(params: TypeAdapter[Any], body: dict[str, Any]) -> None:
+def checked(params: str, body: dict[str, Any]) -> None:
     """The client's types drop what they do not know and read iterables late: read them, and look again."""
     json.dumps(body, allow_nan=False)
-    known = params.validate_python(body)
+    known = adapter(params).validate_python(body)
     assert known.keys() == body.keys()
     assert thawed(known) == body
 

@@ -6,11 +6,12 @@ import json
 from typing import Any
 from urllib.parse import unquote
 
-import anthropic
 import httpx2
 import pytest
+from extent_kit import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from late_kit import Late
 
 from caliban_common.message import system, user
 from caliban_common.tool import ToolSpec
@@ -26,7 +27,9 @@ from caliban_provider_vertex.settings import VertexSettings
 from caliban_provider_vertex.testing.tokens import FakeTokens
 from caliban_provider_vertex.transport import VertexTransport
 
-SLOW = settings(max_examples=40)
+anthropic = Late("anthropic")
+
+SLOW = settings(max_examples=examples(40))
 BLOCKS = st.one_of(
     st.builds(lambda text, size: wire.text(text, piece_chars=size), strategies.texts(), st.integers(1, 9)),
     st.builds(lambda input: wire.tool_use("Read", input, piece_chars=3), strategies.json_objects),

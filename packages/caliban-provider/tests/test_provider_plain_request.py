@@ -7,6 +7,7 @@ import sys
 
 import anyio
 import pytest
+from extent_kit import examples
 from hang_guard import HANG_S
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -74,7 +75,7 @@ def address(host: str, port: str, path: list[str], query: str) -> str:
     return f"http://{host}{port}" + "".join(f"/{part}" for part in path) + asked
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.sampled_from(["GET", "POST", "DELETE"]),
     st.builds(address, HOSTS, PORTS, st.lists(SEGMENTS, max_size=3), QUERIES),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from extent_kit import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -83,7 +84,9 @@ def plays(file: Path) -> None:
     assert end.stop.kind
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(data=st.data())
 def test_a_file_with_changed_bytes_plays_or_is_refused(recorded, tmp_path, data):
     changed = bytearray(recorded)
@@ -104,7 +107,9 @@ def test_a_file_with_changed_bytes_plays_or_is_refused(recorded, tmp_path, data)
     plays(tmp_path / "r")
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(data=st.data())
 def test_a_file_with_other_lines_plays_or_is_refused(recorded, tmp_path, data):
     lines = recorded.splitlines()
@@ -146,7 +151,7 @@ async def pieces_of(blocks):
         return [event async for event in events]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(blocks=st.lists(assistant_blocks("c1"), min_size=1, max_size=3))
 def test_events_are_themselves_again(blocks):
     events = anyio.run(pieces_of, blocks)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from extent_kit import examples
 from hang_guard import wait_until
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -234,7 +235,9 @@ PATHS = st.lists(NAMES, max_size=3, unique=True)
 
 
 @needs_bwrap
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(there=PATHS, writable=PATHS, protected=PATHS, hidden=PATHS, linked=st.booleans())
 @example(there=["a"], writable=["a", "a/b"], protected=[], hidden=["a/b/c"], linked=False)
 @example(there=["a"], writable=["a/b", "a"], protected=["a/b/c"], hidden=[], linked=False)

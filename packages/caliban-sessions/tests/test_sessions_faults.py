@@ -148,6 +148,7 @@ def outcomes(tmp_path: Path, operation: str, fault: str) -> list[tuple[str, Any]
     return [(said, seen) for said, seen in json.loads(done.stdout)]
 
 
+@pytest.mark.long(keep=3)
 @posix
 @pytest.mark.parametrize("fault", ["kill", "torn"])
 @pytest.mark.parametrize("operation", AFTER)
@@ -163,6 +164,7 @@ def test_a_kill_before_any_system_call_leaves_the_old_or_the_new(
     assert seen[-1][1] == AFTER[operation][-1]
 
 
+@pytest.mark.long(keep=3)
 @posix
 @pytest.mark.parametrize("fault", ["ENOSPC", "EIO"])
 @pytest.mark.parametrize("operation", AFTER)

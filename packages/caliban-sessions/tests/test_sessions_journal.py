@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from extent_kit import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -73,7 +74,7 @@ def take(session: SessionWriter, step: tuple[object, ...]) -> None:
 
 
 @given(st.lists(STEPS, max_size=12))
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_memory_replay_and_folded_file_agree_after_any_history(steps: list[tuple[object, ...]]) -> None:
     with tempfile.TemporaryDirectory() as directory:
         store = SessionStore(Path(directory))

@@ -93,6 +93,7 @@ def tree(path: str, value: Any) -> dict[str, Any]:
     return value  # type: ignore[no-any-return]
 
 
+@pytest.mark.long(keep=5)
 @pytest.mark.parametrize("scope", ["project", "local"])
 @pytest.mark.parametrize("trusted", [False, True])
 @pytest.mark.parametrize("path", NEVER)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from typing import Any, get_args
 
+from extent_kit import examples
 from hang_guard import HANG_S
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -53,19 +54,19 @@ def layers(draw: st.DrawFn) -> Leaves:
     return found
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(layers(), layers(), layers())
 def test_merging_is_associative_origins_included(low: Leaves, middle: Leaves, high: Leaves) -> None:
     assert combine(combine(low, middle), high) == combine(low, combine(middle, high))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(layers())
 def test_nothing_is_the_neutral_layer(layer: Leaves) -> None:
     assert merge([{}, layer, {}]) == combine({}, layer) == layer
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(layers(), layers())
 def test_true_stays_true_and_no_item_is_lost(low: Leaves, high: Leaves) -> None:
     both = combine(low, high)
@@ -78,7 +79,7 @@ def test_true_stays_true_and_no_item_is_lost(low: Leaves, high: Leaves) -> None:
                     assert set(leaf.value) <= set(both[path].value)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(layers())
 def test_nesting_loses_no_leaf(layer: Leaves) -> None:
     tree = nested(layer)

@@ -145,6 +145,7 @@ def test_what_the_setting_does_not_take_is_refused(text):
         read_value(text, find_key("max_turns"))
 
 
+@pytest.mark.long(keep=5)
 @pytest.mark.parametrize("key", SCHEMA, ids=lambda key: key.path)
 def test_every_key_has_an_address_and_words_for_its_form(key):
     names = tuple("NAME" if part == "*" else part for part in key.path.split("."))

@@ -9,6 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from extent_kit import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -238,7 +239,7 @@ def test_a_garbage_file_is_an_error_that_names_it(data: bytes, message: str, tmp
     assert message in caught.value.message
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     st.binary(max_size=200)
     | st.text(alphabet=" \n:-[]{}&*!|>%@`'\"#?,a1.", max_size=120).map(str.encode)

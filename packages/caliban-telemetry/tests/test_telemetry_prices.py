@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import genai_prices
 import pytest
+from extent_kit import examples
 from genai_prices import data_snapshot
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -129,7 +130,7 @@ EVERY = [
 ]
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     st.sampled_from(EVERY),
     st.tuples(*[st.integers(0, 400_000)] * 3),

@@ -72,6 +72,7 @@ def oracle(provider: str, model: str, usage: Usage, at: datetime) -> Decimal:
     return found.total_price
 
 
+@pytest.mark.long(keep=5)
 @pytest.mark.parametrize("provider", [each.id for each in PROVIDERS])
 def test_every_name_of_every_model_costs_what_the_library_says(provider: str) -> None:
     found = {name: table.rate(provider, name, NOW) for name in candidates(provider)}
@@ -89,6 +90,7 @@ SILENT = ("elevenlabs",)
 """Lists without a price for text tokens."""
 
 
+@pytest.mark.long(keep=5)
 @pytest.mark.parametrize("provider", [each.id for each in PROVIDERS])
 def test_the_table_and_the_library_find_the_same_rate_at_any_time(provider: str) -> None:
     for name in (*candidates(provider), "no-such-model", "gpt-5.2-20251211", "Claude-Opus-4-5-20251101"):

@@ -7,6 +7,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from extent_kit import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -276,7 +277,7 @@ encodings = st.sampled_from(["utf-8", "utf-8-sig", "utf-16"])
 
 
 @given(texts, texts, texts, texts, encodings)
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_only_the_matched_span_ever_changes(before, old, after, new, encoding):
     data = (before + old + after).encode(encoding)
     try:
@@ -292,7 +293,7 @@ def test_only_the_matched_span_ever_changes(before, old, after, new, encoding):
 
 
 @given(st.binary(max_size=200), st.binary(min_size=1, max_size=4), st.text(max_size=5))
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_bytes_beside_the_span_never_change(data, piece, new):
     try:
         old = decode(piece, "f").text

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from extent_kit import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -149,7 +150,7 @@ paths = st.lists(names, min_size=1, max_size=7).map("/".join)
 
 
 @given(st.data())
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_no_tree_of_links_leads_out_of_the_root(tmp_path_factory, data):
     base = tmp_path_factory.mktemp("fence")
     root = base / "root"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from extent_kit import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -107,7 +108,7 @@ path_names = st.lists(st.text("ab", min_size=1, max_size=3), min_size=1, max_siz
 
 
 @given(st.lists(segments, min_size=1, max_size=4), path_names)
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 def test_a_glob_matches_like_the_plainest_matcher(parts, names):
     if parts[-1] == "**":
         parts = [*parts, "*"]

@@ -6,6 +6,7 @@ import os
 
 import anyio
 import pytest
+from extent_kit import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -86,7 +87,7 @@ def test_mark_encoding_mode_and_links_stay(call, ws):
     assert (ws / "link").is_symlink() and (ws / "f").stat().st_mode & 0o777 == 0o640
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     text=st.text(alphabet="ab\r\n \t", max_size=40),
     edits=st.lists(

@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+from extent_kit import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -164,7 +165,7 @@ def test_a_large_notebook_is_read_and_its_results_are_cut(call, ws):
     assert "x… [2 more characters]" in output.text and len(output.text) < 3000
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(
     indent=st.sampled_from([None, 1, 2, "\t"]),
     ends=st.sampled_from(["\n", "\r\n"]),

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from extent_kit import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -132,7 +133,9 @@ def test_a_file_that_is_cut_short_meanwhile_ends_nobody(ws) -> None:
 
 
 @needs_handles
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    max_examples=examples(200), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
 @given(
     data=st.binary(max_size=60).map(
         lambda data: data.translate(bytes(b"ab\n\xe9"[n % 4] for n in range(256)))
@@ -194,7 +197,7 @@ def test_names_are_reached_without_a_link_on_the_way(ws) -> None:
 LISTED = st.lists(st.text("ab/é.", min_size=1, max_size=6), max_size=40, unique=True)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(listed=LISTED, cuts=st.lists(st.integers(1, 9), min_size=1, max_size=8), exact=st.booleans())
 def test_of_many_names_those_are_shown_that_come_first(listed, cuts, exact) -> None:
     kept = globbing.MANY_NAMES, globbing.MAX_LOOKS
@@ -231,7 +234,7 @@ PATTERNS = st.sampled_from(
 
 
 @pytest.mark.skipif(RIPGREP is None, reason="needs ripgrep")
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(tree=TREES, above=RULES, here=RULES, within=RULES, pattern=PATTERNS)
 def test_glob_gives_what_ripgrep_lists_and_the_pattern_means(tree, above, here, within, pattern) -> None:
     with tempfile.TemporaryDirectory() as scratch:

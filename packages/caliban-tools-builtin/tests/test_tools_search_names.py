@@ -9,6 +9,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from extent_kit import some
 
 from caliban_common.tool import ToolContext
 from caliban_process import Runner
@@ -171,7 +172,7 @@ def test_a_directory_that_is_swapped_for_a_link_gives_nothing_away(search, ws, t
     thread = threading.Thread(target=swap)
     thread.start()
     try:
-        for _ in range(15):
+        for _ in some(range(15)):
             shown = "\n".join((*search("Grep", pattern="needle"), *search("Glob", pattern="**/*.txt")))
             assert "OUTSIDE" not in shown
             assert "secret" not in shown
@@ -180,6 +181,7 @@ def test_a_directory_that_is_swapped_for_a_link_gives_nothing_away(search, ws, t
         thread.join()
 
 
+@pytest.mark.long(keep=5)
 @pytest.mark.parametrize("kind", ["pipe", "/dev/zero", "/proc/self/mem"])
 @pytest.mark.parametrize("name", [".gitignore", "sub/.ignore", ".git/info/exclude"])
 def test_an_ignore_file_that_is_none_is_left_out_and_the_others_count(search, ws, kind, name):

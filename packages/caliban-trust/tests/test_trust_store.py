@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from extent_kit import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -226,7 +227,7 @@ def test_a_damaged_file_is_named_and_believed_in_no_part(store, text):
     assert (store.revoke_all(), store.consents()) == (0, ())
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(200))
 @given(st.binary(max_size=200), st.integers(0, 400))
 def test_garbage_in_the_file_is_damage_or_the_same_consents(store, garbage, at):
     store.keep(consent("/a"))

@@ -6,6 +6,7 @@ import re
 import unicodedata
 
 import pytest
+from extent_kit import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,7 +30,7 @@ def is_obeyed(char: str) -> bool:
     )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(EVIL)
 def test_nothing_is_left_that_a_terminal_obeys(text: str) -> None:
     shown = neutral(text)
@@ -76,7 +77,7 @@ def test_what_is_shown_of_a_sequence(text: str, shown: str) -> None:
     assert neutral(text) == shown
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.sampled_from(
         ["\x1b[38;2;1;2;3mx", "\x1b]8;;http://e.org/a\x1b\\x", "\x1bPq#0;2;0;0;0\x1b\\x", "\x9b2Jx"]
@@ -120,7 +121,7 @@ def test_a_word_of_megabytes_is_wrapped_in_one_go() -> None:
     assert len(wrap("word " * 400_000, 80)) == 25_000
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.text(alphabet="abc  漢é👨\u200d❤\ufe0f\u0301", max_size=60), st.integers(1, 30))
 def test_wrapped_lines_fit_and_lose_no_word(text: str, columns: int) -> None:
     lines = wrap(text, columns)
@@ -134,7 +135,7 @@ def test_blanks_at_the_beginning_of_a_line_stay() -> None:
     assert wrap("", 10) == ("",)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.text(alphabet="ab漢é❤\ufe0f", max_size=20), max_size=4), st.integers(2, 30))
 def test_a_line_has_as_many_rows_as_it_is_folded_into(texts: list[str], columns: int) -> None:
     line = tuple(StyledText(text) for text in texts)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 import pyte
+from extent_kit import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -112,7 +113,7 @@ def blocks_of(texts: Sequence[str]) -> list[TranscriptBlock]:
     return [ShellBlock(command="c", output=text) for text in texts]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(steps(), SIZES, st.booleans())
 def test_any_way_to_a_frame_ends_as_the_frame_painted_afresh(
     painted: list[tuple[ScreenFrame, list[str]]], size: ScreenSize, synchronised: bool
@@ -138,7 +139,7 @@ def test_any_way_to_a_frame_ends_as_the_frame_painted_afresh(
     assert trimmed(walked.rows) == trimmed(shown.rows)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(steps(HOSTILE), SIZES, st.sampled_from(MODES), st.booleans())
 def test_nothing_but_our_own_sequences_is_sent(
     painted: list[tuple[ScreenFrame, list[str]]], size: ScreenSize, mode: ScreenMode, unicode: bool
@@ -156,7 +157,7 @@ def test_nothing_but_our_own_sequences_is_sent(
     assert unicode or data.isascii()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(steps(), SIZES, st.lists(st.integers(-9, 9), max_size=6))
 def test_the_full_screen_shows_the_same_whatever_was_there_before_and_prints_all_when_it_is_left(
     painted: list[tuple[ScreenFrame, list[str]]], size: ScreenSize, scrolls: list[int]
@@ -289,7 +290,7 @@ def test_lines_say_who_speaks_and_the_draft_is_edited_with_backspaces_alone() ->
     assert painter.leave() == b"\r  \r"
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.tuples(WORDS, st.integers(0, 14)), min_size=1, max_size=8), st.integers(2, 40))
 def test_the_last_line_of_a_screen_reader_is_the_draft(drafts: list[tuple[str, int]], columns: int) -> None:
     painter, screen = LinearPainter(PLAIN), Emulator(ScreenSize(columns, 3))
