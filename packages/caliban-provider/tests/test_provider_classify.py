@@ -310,6 +310,22 @@ def test_a_refusal_that_is_written_as_an_event_is_read_like_any_other(lead: str)
     )
 
 
+@pytest.mark.parametrize(("period", "again"), [("PerDay", False), ("PerMinute", True)])
+def test_a_quota_of_the_day_is_not_waited_for_by_the_second(period: str, again: bool) -> None:
+    violation = {"violations": [{"quotaId": f"GenerateRequests{period}PerProjectPerModel-FreeTier"}]}
+    body = {
+        "error": {
+            "code": 429,
+            "message": "You exceeded your current quota.",
+            "status": "RESOURCE_EXHAUSTED",
+            "details": [violation, {"retryDelay": "43s"}],
+        }
+    }
+    error = error_for(429, {}, json.dumps(body).encode(), provider="acme")
+    assert (type(error), error.retryable, error.retry_after_s) == (RateLimited, again, 43.0)
+    assert ("tomorrow" in (error.hint or "")) is not again
+
+
 def test_who_may_send_less_at_once_is_told_so() -> None:
     body = openai(
         "Request too large on tokens per min: Limit 9, Requested 10", "tokens", "rate_limit_exceeded"

@@ -69,6 +69,9 @@ _TOO_LARGE_A_REQUEST = (
     r"(?:[^\d]{1,20}\d[\d,]*)?[^\d]{1,20}requested:? (\d[\d,]*)"
 )
 """One request beyond a limit of tokens per minute: it never fits, however long one waits."""
+_OF_THE_DAY = r"\bquotaid\W+\w*perday"
+"""Google's name of a quota that the seconds which it says to wait do not refill."""
+
 _BILLING = (
     r"credit balance is too low|insufficient (?:balance|credits?|funds|quota)|exceeded your current quota"
     r"|billing (?:details|hard limit|is not|not active)|requires more credits|payment required|out of credits"
@@ -115,6 +118,9 @@ def error_for(
         code=parsed.kinds[0] if parsed.kinds else None,
         request_id=request_id(headers) or parsed.request_id,
     )
+    if kind is RateLimited and re.search(_OF_THE_DAY, parsed.hidden.lower()):
+        error.retryable = False
+        error.hint = "the quota of the day is used up: try again tomorrow, or use another model"
     match headers.get("x-should-retry", "").strip().lower():
         case "true":
             error.retryable = True

@@ -219,7 +219,7 @@ def find_provider(name: str, tables: Mapping[str, SettingsTable]) -> ProviderEnt
         raise UnknownProvider(error.message, hint=_meant(kind, tables)) from None
     extra = _option_texts(table)
     try:
-        refuse_unknown(factory, extra)
+        refuse_unknown(factory, extra, others=OF_BODIES)
     except InvalidRequest as error:
         raise ConfigError(f"[provider.{name}.options] {error.message}", hint=error.hint) from error
     return ProviderEntry(name=name, table=table, factory=under(factory, extra), preset=preset)
@@ -231,6 +231,11 @@ def _meant(kind: str, tables: Mapping[str, SettingsTable]) -> str:
     head, slash, _ = kind.partition("/")
     if slash and is_provider(head, tables):
         return f"a model is named by --model {kind}"
+    if kind in tables:
+        return (
+            f'say in [provider.{kind}] which wire it speaks: kind = "openai" fits most servers, others are '
+            f"{', '.join(wire for wire in BUILTIN if wire != 'openai')}"
+        )
     if kind.lower() in WITHOUT_KEYS:
         return f"it takes no key of its own: put a gateway before it, such as litellm; {listed}"
     other = OTHER_NAMES.get(kind.lower())
