@@ -174,6 +174,20 @@ def test_a_provider_by_another_name_is_told_the_way_on(cli, name, hint):
     assert f"no provider is called {name!r}" in done.err and hint in done.err
 
 
+def test_a_provider_of_ones_own_without_its_wire_is_told_how_to_say_it(cli):
+    cli.configure('[provider.corp]\nbase_url = "http://127.0.0.1:9/v1"\n')
+    done = cli.run("--provider", "corp", "--model", "m", "-p", "hi")
+    assert done.code == 64 and 'say in [provider.corp] which wire it speaks: kind = "openai"' in done.err
+
+
+@pytest.mark.parametrize("option", ["extra_bodi", "nosuch"])
+def test_an_option_that_is_none_is_told_all_that_there_are(cli, option):
+    cli.configure(f'[provider.groq.options]\n{option} = "x"\n')
+    done = cli.run("--provider", "groq", "--model", "m", "-p", "hi", env={"GROQ_API_KEY": "k"})
+    assert done.code == 78 and "api, base_model, extra_body, organization" in done.err, done.err
+    assert ("did you mean extra_body?" in done.err) is (option == "extra_bodi")
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [

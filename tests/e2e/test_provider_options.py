@@ -179,9 +179,9 @@ def test_the_local_model_takes_its_options_from_settings(cli):
 
 UNKNOWN = {
     "ollama": ("num_ctxx", "keep_alive, num_ctx", "num_ctx"),
-    "bedrock": ("regoin", "anthropic_beta, anthropic_version, auth_refresh, inference_profile,", "region"),
+    "bedrock": ("regoin", "anthropic_version, auth_refresh, extra_body, inference_profile,", "region"),
     "anthropic": ("betas", "anthropic_beta, anthropic_version, auth", None),
-    "local": ("thread", "chat_template_file, context_tokens, seed, threads, tools", "threads"),
+    "local": ("thread", "chat_template_file, context_tokens, extra_body, seed, service_tier,", "threads"),
 }
 
 

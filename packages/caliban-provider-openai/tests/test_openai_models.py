@@ -131,7 +131,8 @@ def test_a_host_has_its_quirks(host: str, kind: str, expected: tuple[object, ...
 
 def test_an_operator_may_change_quirks() -> None:
     changed = quirks_of("", "compatible", "stream_options=false, id_chars=64 reasoning_field=reasoning")
-    assert changed == Quirks(stream_options=False, id_chars=64, reasoning_field="reasoning")
+    given = {"stream_options": False, "id_chars": 64, "reasoning_field": "reasoning"}
+    assert changed == Quirks(**given, said=frozenset(given))
     for wrong in ("nonsense", "stream_options=perhaps", "id_chars=many", "weather=blue"):
         with pytest.raises(InvalidRequest, match="is not known"):
             quirks_of("", "compatible", wrong)

@@ -415,3 +415,11 @@ async def test_a_server_that_refuses_without_a_word_means_the_length(status: int
         async with provided(server) as provider:
             errors.append((await failure_of(provider, ask()))[0])
     assert [type(error) is ContextTooLong for error in errors] == [True, False, False]
+
+
+@pytest.mark.parametrize("factory", [OpenAIFactory(environ={}), AzureFactory(environ={})])
+def test_a_program_is_told_of_an_option_that_nobody_reads(factory: OpenAIFactory | AzureFactory) -> None:
+    options = ProviderOptions(api_key="k", base_url="http://127.0.0.1:9", extra={"qirks": "x"})
+    with pytest.raises(InvalidRequest, match="has no option 'qirks'") as refused:
+        factory.create(options)
+    assert refused.value.hint == "did you mean quirks?"

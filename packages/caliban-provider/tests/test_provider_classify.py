@@ -99,6 +99,15 @@ def google(code: int, message: str, status: str, **detail: str) -> bytes:
         (404, openai("The model `x` does not exist", "invalid_request_error", "model_not_found"), ModelUnavailable),
         (429, openai("Rate limit reached", "requests", "rate_limit_exceeded"), RateLimited),
         (429, openai("You exceeded your current quota", "insufficient_quota", "insufficient_quota"), BillingError),
+        (
+            400,
+            openai(
+                "Unsupported parameter: 'temperature' is not supported with this model.",
+                "invalid_request_error",
+                "unsupported_parameter",
+            ),
+            InvalidRequest,
+        ),
         # what a limit of the rate refuses for its own size never fits by waiting
         (
             413,
@@ -308,6 +317,41 @@ def test_a_refusal_that_is_written_as_an_event_is_read_like_any_other(lead: str)
         "the conversation is too long for the model of acme (HTTP 400): the prompt is too long",
         "context_length_exceeded",
     )
+
+
+@pytest.mark.parametrize(("period", "again"), [("PerDay", False), ("PerMinute", True)])
+def test_a_quota_of_the_day_is_not_waited_for_by_the_second(period: str, again: bool) -> None:
+    violation = {"violations": [{"quotaId": f"GenerateRequests{period}PerProjectPerModel-FreeTier"}]}
+    body = {
+        "error": {
+            "code": 429,
+            "message": "You exceeded your current quota.",
+            "status": "RESOURCE_EXHAUSTED",
+            "details": [violation, {"retryDelay": "43s"}],
+        }
+    }
+    error = error_for(429, {}, json.dumps(body).encode(), provider="acme")
+    assert (type(error), error.retryable, error.retry_after_s) == (RateLimited, again, 43.0)
+    assert ("tomorrow" in (error.hint or "")) is not again
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "hint"),
+    [
+        (
+            400,
+            "The encrypted content gAAA could not be verified. Reason: it is broken.",
+            "sealed for another",
+        ),
+        (400, "messages.1.content.0: Invalid `signature` in `thinking` block", "sealed for another"),
+        (404, "This model is only supported in v1/responses and not in v1/chat/completions.", "api = "),
+        (400, "The reasoning_content in the thinking mode must be passed back", "reasoning_field="),
+        (400, "Item 'rs_6' of type 'reasoning' was provided without its required following item.", None),
+    ],
+)
+def test_what_is_known_of_a_refusal_stands_in_its_hint(status: int, message: str, hint: str | None) -> None:
+    error = error_for(status, {}, openai(message, "invalid_request_error", ""), provider="acme")
+    assert error.hint is None if hint is None else hint in (error.hint or "")
 
 
 def test_who_may_send_less_at_once_is_told_so() -> None:

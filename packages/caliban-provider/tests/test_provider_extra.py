@@ -90,3 +90,24 @@ def test_a_long_value_is_shown_short() -> None:
     with pytest.raises(InvalidRequest) as caught:
         matching({"x": "y" * 1000}, "x", VERSION, what="so")
     assert len(caught.value.message) < 80
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "said"),
+    [
+        ({"api_key": b"k"}, TypeError, "api_key takes a text, not bytes"),
+        ({"base_url": 5}, TypeError, "base_url takes a text, not int"),
+        ({"headers": [("a", "b")]}, TypeError, "headers takes texts by their names"),
+        ({"headers": {"a": 5}}, TypeError, "headers takes texts by their names"),
+        ({"extra": {"num_ctx": 5}}, TypeError, "extra takes texts by their names"),
+        ({"idle_s": "5"}, TypeError, "idle_s takes a number of seconds, not str"),
+        ({"connect_s": None}, TypeError, "connect_s takes a number of seconds, not NoneType"),
+        ({"first_byte_s": 0}, ValueError, "first_byte_s takes seconds above 0, not 0"),
+        ({"idle_s": float("nan")}, ValueError, "idle_s takes seconds above 0, not nan"),
+    ],
+)
+def test_an_option_that_cannot_be_is_refused_by_its_name(
+    given: dict[str, object], kind: type[Exception], said: str
+) -> None:
+    with pytest.raises(kind, match=said):
+        ProviderOptions(**given)  # type: ignore[arg-type]

@@ -48,9 +48,11 @@ class AnthropicFactory(Struct, frozen=True, kw_only=True):
         is none.
         """
         from caliban_provider.http import HttpClient
+        from caliban_provider.options import refuse_unknown
         from caliban_provider_anthropic.provider import AnthropicProvider
         from caliban_provider_anthropic.transport import ApiTransport
 
+        refuse_unknown(self, options.extra)
         options = replace(options, extra={**_versions(), **options.extra})
         check_extra(options.extra)
         http = HttpClient(connect_s=options.connect_s, read_s=max(options.first_byte_s, options.idle_s))

@@ -56,11 +56,13 @@ class BedrockFactory(Struct, frozen=True, kw_only=True):
         a token.
         """
         from caliban_provider.http import HttpClient
+        from caliban_provider.options import refuse_unknown
         from caliban_provider_anthropic.provider import AnthropicProvider
         from caliban_provider_bedrock.models import offered
         from caliban_provider_bedrock.settings import settings_of
         from caliban_provider_bedrock.transport import BedrockTransport
 
+        refuse_unknown(self, options.extra)
         settings = settings_of(options, os.environ if self.environ is None else self.environ)
         http = HttpClient(connect_s=options.connect_s, read_s=max(options.first_byte_s, options.idle_s))
         return AnthropicProvider(

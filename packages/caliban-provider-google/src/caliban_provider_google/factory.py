@@ -78,10 +78,11 @@ class GoogleFactory(Struct, frozen=True, kw_only=True):
         Raises `InvalidRequest` for a base URL or an option, `AuthenticationError` for a key that is none.
         """
         from caliban_provider.http import HttpClient
-        from caliban_provider.options import several_of
+        from caliban_provider.options import refuse_unknown, several_of
         from caliban_provider_google.encode import SERVER_TOOLS
         from caliban_provider_google.provider import GoogleProvider
 
+        refuse_unknown(self, options.extra)
         http = HttpClient(connect_s=options.connect_s, read_s=max(options.first_byte_s, options.idle_s))
         return GoogleProvider(
             self._transport(options, http),

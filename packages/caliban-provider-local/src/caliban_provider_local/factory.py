@@ -35,9 +35,11 @@ class LocalFactory(Struct, frozen=True, kw_only=True):
         Raises `InvalidRequest` for options that make no sense, `LoadFailed` where the runtime is not
         installed.
         """
+        from caliban_provider.options import refuse_unknown
         from caliban_provider_local.provider import LocalProvider
         from caliban_provider_local.runtime import expect_runtime
 
+        refuse_unknown(self, options.extra)
         variables = {name: os.environ.get(ENVIRONMENT_PREFIX + name.upper(), "") for name in OPTIONS}
         extra = {name: value for name, value in variables.items() if value} | dict(options.extra)
         expect_runtime()

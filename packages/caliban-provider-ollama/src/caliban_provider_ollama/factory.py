@@ -56,10 +56,12 @@ class OllamaFactory(Struct, frozen=True, kw_only=True):
         Raises `InvalidRequest` for an address or an option that is none, `AuthenticationError` for a key.
         """
         from caliban_provider.http import HttpClient
+        from caliban_provider.options import refuse_unknown
         from caliban_provider_ollama.encode import Wishes
         from caliban_provider_ollama.provider import Listeners, OllamaProvider
         from caliban_provider_ollama.transport import Transport
 
+        refuse_unknown(self, options.extra)
         environ = os.environ if self.environ is None else self.environ
         http = HttpClient(connect_s=options.connect_s, read_s=max(options.first_byte_s, options.idle_s))
         wishes = Wishes(

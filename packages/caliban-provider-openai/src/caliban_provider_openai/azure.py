@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from caliban_provider.call import Prepared
 from caliban_provider.errors import AuthenticationError, InvalidRequest
-from caliban_provider.options import VERSION, matching, one_of
+from caliban_provider.options import VERSION, matching, one_of, refuse_unknown
 from caliban_provider.provider import Provider, ProviderFactory, ProviderOptions
 from caliban_provider_openai.body import Body
 from caliban_provider_openai.factory import BODY_OPTIONS, build, environment, variable
@@ -101,6 +101,7 @@ class AzureFactory(Struct, frozen=True, kw_only=True):
         Raises `AuthenticationError` without a key, `InvalidRequest` without a resource or for an option that
         is none.
         """
+        refuse_unknown(self, options.extra)
         token = variable(self.environ, "AZURE_OPENAI_AD_TOKEN")
         if token and not options.api_key:
             options = replace(options, api_key=token, extra={**options.extra, "auth": "bearer"})

@@ -65,9 +65,10 @@ class OpenAIFactory(Struct, frozen=True, kw_only=True):
         Raises `InvalidRequest` for a base URL or option that is none, `AuthenticationError` for a key that is
         none or that is missing.
         """
-        from caliban_provider.options import LINE, matching
+        from caliban_provider.options import LINE, matching, refuse_unknown
         from caliban_provider_openai.transport import ApiTransport, is_vendor, root_url
 
+        refuse_unknown(self, options.extra)
         options = environment(
             options,
             self.environ,

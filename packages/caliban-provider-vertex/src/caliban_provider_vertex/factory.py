@@ -52,11 +52,13 @@ class VertexFactory(Struct, frozen=True, kw_only=True):
         """
         from caliban_provider.google_auth import DefaultTokens, GivenToken
         from caliban_provider.http import HttpClient
+        from caliban_provider.options import refuse_unknown
         from caliban_provider_anthropic.provider import AnthropicProvider
         from caliban_provider_vertex.models import WIRE_IDS
         from caliban_provider_vertex.settings import settings_of
         from caliban_provider_vertex.transport import VertexTransport
 
+        refuse_unknown(self, options.extra)
         settings = settings_of(options, os.environ if self.environ is None else self.environ)
         http = HttpClient(connect_s=options.connect_s, read_s=max(options.first_byte_s, options.idle_s))
         ready = DefaultTokens(http, package="caliban-cli[vertex]", variable="ANTHROPIC_VERTEX_TOKEN")

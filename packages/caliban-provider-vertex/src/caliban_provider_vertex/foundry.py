@@ -54,9 +54,11 @@ class FoundryFactory(Struct, frozen=True, kw_only=True):
         `AuthenticationError` for a key that is none.
         """
         from caliban_provider.http import HttpClient
+        from caliban_provider.options import refuse_unknown
         from caliban_provider_anthropic.provider import AnthropicProvider
         from caliban_provider_anthropic.transport import ApiTransport
 
+        refuse_unknown(self, options.extra)
         check_extra(options.extra)
         environ = os.environ if self.environ is None else self.environ
         base_url = options.base_url or _address(

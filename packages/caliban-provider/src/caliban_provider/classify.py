@@ -69,6 +69,9 @@ _TOO_LARGE_A_REQUEST = (
     r"(?:[^\d]{1,20}\d[\d,]*)?[^\d]{1,20}requested:? (\d[\d,]*)"
 )
 """One request beyond a limit of tokens per minute: it never fits, however long one waits."""
+_OF_THE_DAY = r"\bquotaid\W+\w*perday"
+"""Google's name of a quota that the seconds which it says to wait do not refill."""
+
 _BILLING = (
     r"credit balance is too low|insufficient (?:balance|credits?|funds|quota)|exceeded your current quota"
     r"|billing (?:details|hard limit|is not|not active)|requires more credits|payment required|out of credits"
@@ -80,9 +83,16 @@ _NO_MODEL = (
     r"|not a valid model|models?/\S+ is not found|try pulling it|^model: "
 )
 _REASONING = (
-    r"reasoning(?:_content)?\b.{0,120}\b(?:missing|required|must be|passed back|sent back|not found)"
+    r"reasoning(?:_content)?\b(?!.{0,80}required following item)"
+    r".{0,120}\b(?:missing|required|must be|passed back|sent back|not found)"
     r"|(?:missing|requires?)\b.{0,60}\breasoning(?:_content)?\b"
 )
+_FOREIGN_REASONING = (
+    r"encrypted content\b.{0,200}\b(?:not be verified|not be decrypted)|invalid `?signature`? in `?thinking"
+    r"|thought signature is not valid"
+)
+"""What only its author's account can read was sent by another one."""
+
 _BAD_KEY = (
     r"api[ _-]?key\b.{0,40}\b(?:not valid|invalid|missing|incorrect|expired|required|not found)"
     r"|(?:invalid|incorrect|missing|no|expired) (?:x-)?api[ _-]?key"
@@ -115,6 +125,9 @@ def error_for(
         code=parsed.kinds[0] if parsed.kinds else None,
         request_id=request_id(headers) or parsed.request_id,
     )
+    if kind is RateLimited and re.search(_OF_THE_DAY, parsed.hidden.lower()):
+        error.retryable = False
+        error.hint = "the quota of the day is used up: try again tomorrow, or use another model"
     match headers.get("x-should-retry", "").strip().lower():
         case "true":
             error.retryable = True
@@ -160,7 +173,8 @@ def _class_as_said(status: int | None, parsed: ErrorBody) -> type[ProviderError]
     for name in parsed.kinds:
         if (by_word := _by_kind(name)) is not None:
             return by_word
-    text = f"{parsed.text} {parsed.hidden[:2000]}".lower()
+    # On lines of their own: the words stand in both, and no phrase reaches from one into the other.
+    text = f"{parsed.text}\n{parsed.hidden[:2000]}".lower()
     worded = status is None or status in (400, 402, 403, 404, 413, 422, 429, 500)
     if worded and (by_word := _by_phrase(status, text, parsed.text.lower())) is not None:
         return by_word
@@ -336,6 +350,13 @@ def _hint(kind: type[ProviderError], status: int, told_s: float | None, words: s
         return "the key is known but not allowed to do this, or it is wrong: check the account and the key"
     if kind is InvalidRequest and (status in (404, 405) or 300 <= status < 400):
         return "check the base URL: most servers want a path in it, such as /v1"
+    if kind is InvalidRequest and re.search(_FOREIGN_REASONING, words.lower()):
+        return (
+            "the reasoning in this conversation is sealed for another account or model: "
+            "go on with the key and the model that wrote it, or begin a new session"
+        )
+    if kind is ModelUnavailable and "v1/responses" in words:
+        return 'the model speaks the other interface: set the option api = "responses" of the provider'
     if kind is InvalidRequest and re.search(_REASONING, words.lower()):
         return (
             "the server wants the model's reasoning sent back: say so by the option "

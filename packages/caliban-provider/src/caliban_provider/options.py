@@ -53,17 +53,22 @@ def _is_price(row: object) -> bool:
     return all(isinstance(value, int | float) and 0 <= value < math.inf for value in row.values())
 
 
-def refuse_unknown(factory: ProviderFactory, extra: Mapping[str, str]) -> None:
-    """Raise `InvalidRequest` for a name in `extra` that `factory` does not declare."""
+def refuse_unknown(
+    factory: ProviderFactory, extra: Mapping[str, str], *, others: tuple[str, ...] = ()
+) -> None:
+    """Raise `InvalidRequest` for a name in `extra` that `factory` does not declare.
+
+    `others` are options that somebody else reads: they are named with its own.
+    """
     known = declared(factory)
     unknown = [] if known is None else sorted(set(extra) - set(known))
     if known is None or not unknown:
         return
     import difflib
 
-    name = unknown[0]
-    near = difflib.get_close_matches(name[:60], known, n=1)
-    offered = f"it has {', '.join(sorted(known))}" if known else "it has none"
+    name, offers = unknown[0], sorted({*known, *others})
+    near = difflib.get_close_matches(name[:60], offers, n=1)
+    offered = f"it has {', '.join(offers)}" if offers else "it has none"
     raise InvalidRequest(
         f"the provider {factory.name} has no option {name!r:.60}; {offered}",
         hint=f"did you mean {near[0]}?" if near else None,

@@ -55,7 +55,7 @@ class ProviderOptions(Struct, frozen=True, kw_only=True):
     wait for the first event of a reply, `idle_s` that between two. `on_status` is told in a
     line of what takes long before the first reply, such as loading a model, and `on_warning` of what makes a
     reply worth less than it seems. `extra` holds what only one
-    provider knows, with string keys.
+    provider knows, with string keys. Raises `TypeError` and `ValueError` for what none of them can be.
     """
 
     api_key: str | None = None
@@ -68,6 +68,22 @@ class ProviderOptions(Struct, frozen=True, kw_only=True):
     on_warning: Callable[[str], None] | None = None
     extra: Mapping[str, str] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        for name in ("api_key", "base_url"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, str):
+                raise TypeError(f"{name} takes a text, not {type(value).__name__}")
+        for name in ("headers", "extra"):
+            table = getattr(self, name)
+            if not isinstance(table, Mapping) or not all(isinstance(each, str) for each in table.values()):
+                raise TypeError(f"{name} takes texts by their names, as {{'x-team': 'desk'}}")
+        for name in ("connect_s", "first_byte_s", "idle_s"):
+            seconds = getattr(self, name)
+            if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+                raise TypeError(f"{name} takes a number of seconds, not {type(seconds).__name__}")
+            if not seconds > 0:
+                raise ValueError(f"{name} takes seconds above 0, not {seconds}")
+
     def __repr__(self) -> str:
         return masked_repr(self, "api_key")
 
@@ -79,10 +95,10 @@ class ProviderFactory(Protocol):
     whether a missing key is worth a message before the first call.
 
     A factory may have three members more, read by `caliban_provider.options`. `options` maps each name it
-    understands in `ProviderOptions.extra` to a line about it; the application refuses any other, and
-    takes every name where there is no such member. `under(extra)` gives the factory whose facts hold with
-    those options, for one whose keys depend on them. `prices` maps ids of models to US dollars per million
-    tokens, as `{"input": 3.0, "output": 15.0}`, with `cache_read` and `cache_write` where they are others.
+    understands in `ProviderOptions.extra` to a line about it; any other is refused, and every name is taken
+    where there is no such member. `under(extra)` gives the factory whose facts hold with those options, for
+    one whose keys depend on them. `prices` maps ids of models to US dollars per million tokens, as
+    `{"input": 3.0, "output": 15.0}`, with `cache_read` and `cache_write` where they are others.
     """
 
     @property

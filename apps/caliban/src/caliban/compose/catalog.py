@@ -216,26 +216,33 @@ def find_provider(name: str, tables: Mapping[str, SettingsTable]) -> ProviderEnt
     except UnknownProvider as error:
         if error.__cause__ is not None:
             raise
-        raise UnknownProvider(error.message, hint=_meant(kind, tables)) from None
+        raise UnknownProvider(error.message, hint=_meant(kind, tables, error.hint)) from None
     extra = _option_texts(table)
     try:
-        refuse_unknown(factory, extra)
+        refuse_unknown(factory, extra, others=OF_BODIES)
     except InvalidRequest as error:
         raise ConfigError(f"[provider.{name}.options] {error.message}", hint=error.hint) from error
     return ProviderEntry(name=name, table=table, factory=under(factory, extra), preset=preset)
 
 
-def _meant(kind: str, tables: Mapping[str, SettingsTable]) -> str:
-    """What to do about a provider that is none."""
+def _meant(kind: str, tables: Mapping[str, SettingsTable], installed: str | None) -> str:
+    """What to do about a provider that is none; `installed` says which packages have one."""
     listed = "caliban models --providers lists all there are"
     head, slash, _ = kind.partition("/")
     if slash and is_provider(head, tables):
         return f"a model is named by --model {kind}"
+    if kind in tables:
+        return (
+            f'say in [provider.{kind}] which wire it speaks: kind = "openai" fits most servers, others are '
+            f"{', '.join(wire for wire in BUILTIN if wire != 'openai')}"
+        )
     if kind.lower() in WITHOUT_KEYS:
         return f"it takes no key of its own: put a gateway before it, such as litellm; {listed}"
     other = OTHER_NAMES.get(kind.lower())
     meant = f"did you mean {other}?" if other else did_you_mean(kind, (*BUILTIN, *EXTRAS, *PRESETS, *tables))
-    return f"{meant} {listed}".lstrip()
+    if meant:
+        return f"{meant} {listed}"
+    return f"{installed}; {listed}" if installed else listed
 
 
 def is_provider(name: str, tables: Mapping[str, SettingsTable]) -> bool:
