@@ -196,6 +196,10 @@ READS = (
     "echo `<.env`",
     'echo "${x:-$(cat .env)}"',
     "env -C app cat .env",
+    "xargs cat <<< .env",
+    "echo .env | xargs cat",
+    "find . -name .env | xargs -n1 head",
+    "docker build --secret id=a,src=.env .",
     "BASH_ENV=.env bash -c env",
     "date -f .env",
     "du --files0-from=.env",
@@ -233,6 +237,9 @@ UNHURT = (
     "cat > t.py <<'E'\nprint(1)\nE\npython3 t.py",
     "gcc t.c -o t && ./t",
     "git ls-files | xargs grep -n x",
+    "find . -name '*.py' | xargs wc -l",
+    "echo .env | xargs ls",
+    "sh -c 'cd app; date'",
     "git ls-files '*.py' | xargs git add",
     "find . -name '*.py' -exec grep -l x {} +",
     "sqlite3 x.db 'select count(*) from t'",
@@ -292,6 +299,12 @@ def test_a_rule_means_every_name_of_what_it_forbids(rule: str, line: str, projec
 @pytest.mark.parametrize("line", READS)
 def test_a_rule_for_reading_reaches_what_a_line_runs(line: str, project: Any) -> None:
     assert project.verdict(line, ("deny", "Read:.env"), ("allow", "Bash")) != "allow"
+
+
+def test_a_rule_for_a_directory_reaches_what_a_script_names_from_inside(project: Any) -> None:
+    for line in ("sh -c 'cd app; cat .env'", "bash <<E\ncd app && head .env\nE", "sh -c 'cd app; date > x'"):
+        rules = (("deny", "Read:app/**"), ("deny", "Write:app/**"), ("allow", "Bash"))
+        assert project.verdict(line, *rules) != "allow"
 
 
 def test_a_rule_for_reading_reaches_the_directory_of_the_process_to_come(project: Any) -> None:
