@@ -379,3 +379,15 @@ def test_code_that_destroys_keeps_its_last_question(project: Any) -> None:
 def test_no_rule_that_would_allow_every_input_is_proposed_for_one(line: str, project: Any) -> None:
     found = project.explain("Bash", {"command": line})
     assert (found.verdict, found.suggestions) == ("ask", ())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "python3 <<E\nimport subprocess\nsubprocess.run(['rm', '-rf', 'build'])\nE",
+        "python3 <<< 'import os; os.system(\"rm -rf build \")'",
+        "perl <<'E'\nsystem('mv', 'a.txt', 'b.txt');\nE",
+    ],
+)
+def test_code_that_destroys_nothing_great_has_no_last_question(line: str, project: Any) -> None:
+    assert project.verdict(line, ("allow", "Bash")) == "allow"

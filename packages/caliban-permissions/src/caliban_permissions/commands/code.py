@@ -101,7 +101,7 @@ def commands_at(code: Sequence[str], name: str) -> Iterator[str]:
             at = variant.find(name)
             while 0 <= at < len(variant):
                 if _JOINS.match(variant, at - 1) is None or at == 0:
-                    tail = variant[at : at + _MAX_COMMAND]
+                    tail = variant[at : at + _MAX_COMMAND].rstrip(" ")
                     yield tail
                     yield _ENDS.split(tail, maxsplit=1)[0].rstrip(" ")
                 at = variant.find(name, at + 1)
