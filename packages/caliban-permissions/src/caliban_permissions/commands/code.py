@@ -8,25 +8,28 @@ No grammar of theirs is read. A command may begin at any word, and its words may
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from caliban_common.lazy import lazy_pattern
-from caliban_permissions.commands.wrappers import INPUT_IS_CODE, program
+from caliban_permissions.commands.wrappers import CODE_ARGUMENTS, INPUT_IS_CODE, program
+from caliban_permissions.rules.compiled import CompiledRule
+from caliban_permissions.rules.pattern import Anywhere
 from caliban_permissions.shell import HOLE
 
 MAX_CODE = 16_000
 """How many characters of code are looked through; more may run anything."""
 
-_WORD = lazy_pattern(r"(?<![A-Za-z0-9_.~-])[A-Za-z0-9_./~][A-Za-z0-9_./-]*")
+_JOINS = lazy_pattern(r"[A-Za-z0-9_.~-]")
 _ENDS = lazy_pattern(r"[\"'`)\]};|&\n]")
 _BLANKS = lazy_pattern(r"[ \t]+")
 _LISTED = lazy_pattern(r"[\s\"',\[(]+")
 _LIST_END = lazy_pattern(r" +(?=[)\]};])")
 _ESCAPED = lazy_pattern(r"\\[nrt]|\\(?=[\"'`])")
+_LITERAL = lazy_pattern(r"[\"'`]([^\"'`\n]{1,200})[\"'`]")
 _TOKEN = lazy_pattern(r"[^\s\"'`()<>|;&,=\[\]{}]+")
 _MAX_COMMAND = 160
-_MAX_NAMES = 64
+_MAX_NAMES = 32
 _MODULE = lazy_pattern(r"-[bBdEiIOPqsSuv]*m")
 
 _CODE: Mapping[str, str] = {
@@ -35,7 +38,7 @@ _CODE: Mapping[str, str] = {
     "perl": "eEMm",
     "ruby": "e",
     "php": "rBRE",
-    **dict.fromkeys(("lua", "luajit", "rscript"), "e"),
+    **dict.fromkeys(("lua", "luajit"), "e"),
 }
 """The short options of interpreters that carry code."""
 
@@ -66,41 +69,68 @@ _RUN_THE_REST: Mapping[str, frozenset[str]] = {
 
 _EXECUTES = lazy_pattern(r"exec|system|spawn|popen|\brun\b|\bcall\b|qx|\beval\b|\bsh\b")
 _EXECUTES_OPEN = lazy_pattern(r"(?:system|popen|exec[a-zA-Z]*|spawn[a-zA-Z]*|run|call|qx)\W{0,4}\x00")
+_EXECUTES_INPUT = lazy_pattern(
+    r"(?s)(?:system|popen|exec|spawn|subprocess|qx).*(?:stdin|STDIN|<>|\$_|readFileSync\(0)"
+    r"|(?:stdin|STDIN|<>|readFileSync\(0).*(?:system|popen|exec|spawn|subprocess|qx)"
+)
 _AWK = frozenset("awk gawk mawk nawk original-awk".split())
 _RUN_CODE = frozenset("timeit code pdb pty IPython asyncio".split())
 """Modules of Python whose arguments are code."""
 
 
-def commands_in(code: Sequence[str]) -> tuple[str, ...]:
-    """Every text in code that may be a command; none in more code than is looked through."""
+def touched_in_code(rule: CompiledRule, code: Sequence[str]) -> bool:
+    """Whether a deny or ask rule means a command that begins anywhere in code."""
+    if not code or rule.pattern.problem is not None:
+        return False
+    if isinstance(rule.pattern.argument, Anywhere):
+        texts = [variant + " " for text in code for variant in _variants(text)]
+        return any(glob.occurs_in(text) for glob in rule.wide_globs for text in texts)
+    return any(
+        glob.matches(command)
+        for glob in rule.wide_globs
+        for command in commands_at(code, glob.prefix.partition(" ")[0])
+    )
+
+
+def commands_at(code: Sequence[str], name: str) -> Iterator[str]:
+    """Every text in code that may be a command whose program begins with `name`; not in too much code."""
     if sum(map(len, code)) > MAX_CODE:
-        return ()
-    return tuple(dict.fromkeys(command for text in code for command in _commands(text)))
+        return
+    for text in code:
+        for variant in _variants(text):
+            at = variant.find(name)
+            while 0 <= at < len(variant):
+                if _JOINS.match(variant, at - 1) is None or at == 0:
+                    tail = variant[at : at + _MAX_COMMAND].rstrip(" ")
+                    yield tail
+                    yield _ENDS.split(tail, maxsplit=1)[0].rstrip(" ")
+                at = variant.find(name, at + 1)
 
 
-def _commands(text: str) -> Iterator[str]:
+@lru_cache(maxsize=32)
+def _variants(text: str) -> tuple[str, ...]:
+    """Code with its blanks made equal, and with what stands between the words of a list left out."""
     plain = _BLANKS.sub(" ", _ESCAPED.sub(" ", text))
-    listed = _LIST_END.sub("", _LISTED.sub(" ", plain))
-    for variant in dict.fromkeys((plain, listed)):
-        for word in _WORD.finditer(variant):
-            begin, end = word.span()
-            tail = variant[begin : begin + _MAX_COMMAND]
-            for command in dict.fromkeys((tail, _ENDS.split(tail, maxsplit=1)[0].rstrip(" "))):
-                yield command
-                if "/" in word.group():
-                    yield posixpath.basename(word.group()) + command[end - begin :]
+    return tuple(dict.fromkeys((plain, _LIST_END.sub("", _LISTED.sub(" ", plain)))))
 
 
 def names_in(text: str) -> tuple[str, ...]:
-    """What in code may name a file, as far as a bound."""
-    names = dict.fromkeys(token for token in _TOKEN.findall(text) if "/" in token or "." in token)
+    """What in code may name a file, as far as a bound; what stands in quotes first."""
+    quoted = (token for literal in _LITERAL.findall(text) for token in _TOKEN.findall(literal))
+    tokens = (*quoted, *_TOKEN.findall(text))
+    names = dict.fromkeys(token for token in tokens if "/" in token or "." in token)
     return tuple(names)[:_MAX_NAMES]
 
 
 def code_of(argv: tuple[str, ...]) -> tuple[str, ...]:
     """The arguments of an interpreter that are code, with those that the code is given."""
     name = program(argv[0])
-    if name in INPUT_IS_CODE or name in _AWK or not _RUN_THE_REST.get(name, _NONE).isdisjoint(argv[1:]):
+    if (
+        name in INPUT_IS_CODE
+        or name in CODE_ARGUMENTS
+        or name in _AWK
+        or not _RUN_THE_REST.get(name, _NONE).isdisjoint(argv[1:])
+    ):
         return argv[1:]
     if name == "java":
         return tuple(word for word in argv[1:] if word.startswith("-XX:On"))
@@ -121,6 +151,8 @@ def has_scripts(argv: tuple[str, ...]) -> bool:
 
 def is_open(name: str, code: tuple[str, ...]) -> bool:
     """Whether code, or what code may run, is known only when it runs."""
+    if name in _CODE and _EXECUTES_INPUT.search(" ".join(code)) is not None:
+        return True
     unknown = [word for word in code if HOLE in word]
     if not unknown:
         return False
@@ -140,7 +172,7 @@ def is_open(name: str, code: tuple[str, ...]) -> bool:
 def takes_code(argv: tuple[str, ...]) -> bool:
     """Whether what a program reads is code, or is what the code in its arguments reads."""
     name = program(argv[0])
-    if name in INPUT_IS_CODE:
+    if name in INPUT_IS_CODE or name in CODE_ARGUMENTS:
         return True
     if name not in _CODE:
         return False

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from caliban_common.lazy import cached_property, lazy_pattern
 from caliban_permissions.commands.forms import Forms, doubt_forms, text_forms
+from caliban_permissions.commands.option_rules import means_options
 from caliban_permissions.commands.scripts import Written, written_files
 from caliban_permissions.commands.simple import SimpleSubject
 from caliban_permissions.commands.suggest import simple_patterns
@@ -73,7 +74,7 @@ class ShellCommand:
     @cached_property
     def written(self) -> tuple[Written, ...]:
         """The files that the command writes, as far as it may run them."""
-        return written_files(self.line.simple_commands[:_MAX_COMMANDS])
+        return written_files(self.line.simple_commands[:_MAX_COMMANDS], self.line.redirects)
 
     @cached_property
     def printed(self) -> str | None:
@@ -208,7 +209,9 @@ class LineSubject:
             case Anywhere():
                 return any(glob.occurs_in(text) for glob, text in self._candidates(rule))
             case _:
-                return any(glob.matches(text) for glob, text in self._candidates(rule))
+                loose = (argv for forms in self.command.other_forms for argv in forms.commands)
+                meant = any(glob.matches(text) for glob, text in self._candidates(rule))
+                return meant or means_options(rule, loose)
 
     def _candidates(self, rule: CompiledRule) -> Iterator[tuple[TextGlob, str]]:
         """The globs of a rule that may match a text of the command, with every text."""

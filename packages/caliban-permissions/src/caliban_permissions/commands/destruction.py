@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from msgspec import Struct
 
 from caliban_common.lazy import lazy_pattern
+from caliban_permissions.commands.code import commands_at
 from caliban_permissions.commands.command import ShellCommand
 from caliban_permissions.commands.files import operands_of
 from caliban_permissions.commands.forms import Forms, text_forms
@@ -133,9 +134,9 @@ def _commands(command: ShellCommand) -> Iterator[tuple[str, tuple[str, ...]]]:
     for simple in command.simple_commands:
         for text in simple.forms.texts:
             yield text, simple.bases
-        if any(map(_DELETING.search, simple.forms.code)):
-            for text in simple.in_code:
-                yield text, simple.bases
+        code = simple.forms.code
+        for name in {name for text in code for name in _DELETING.findall(text)}:
+            yield from ((text, simple.bases) for text in commands_at(code, name))
     for forms in (*command.other_forms, *_with_places(command)):
         for text in forms.texts:
             yield text, (command.cwd,)

@@ -73,6 +73,8 @@ def read_candidates(argv: tuple[str, ...]) -> Iterator[str]:
             tail = word.partition(mark)[2]
             if tail:
                 yield tail.lstrip("@<")
+        if "," in word:
+            yield from filter(None, (part.partition("=")[2] for part in word.split(",")[1:]))
         if is_git and ":" in word:
             yield word.partition(":")[2]
         if word.lower().startswith("file:"):
@@ -91,6 +93,11 @@ def _moved(argv: tuple[str, ...]) -> Iterator[str]:
     """The names below another directory that an option names: `env -C app cat .env`."""
     for _, directory in option_values(argv, "-C", ("--chdir", "--directory", "--prefix", "--cwd")):
         yield from (posixpath.join(directory, word) for word in argv[1:] if not word.startswith("-"))
+
+
+def reads_operands(word: str) -> bool:
+    """Whether a program may read the files that it is given."""
+    return not word.startswith("-") and program(word) not in _READS_NOTHING
 
 
 def write_targets(argv: tuple[str, ...]) -> Iterator[tuple[int, str]]:

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from caliban_common.lazy import lazy_pattern
 from caliban_permissions.commands.code import MAX_CODE, code_of, has_scripts, is_open, module_of, takes_code
+from caliban_permissions.commands.spellings import spellings
 from caliban_permissions.commands.synonyms import synonyms
 from caliban_permissions.commands.wildcards import Directories, expand
 from caliban_permissions.commands.wrappers import (
@@ -27,13 +28,13 @@ from caliban_permissions.commands.wrappers import (
     evaluated,
     inner_commands,
     may_run_input,
+    opens_shell,
     program,
     reads_commands,
     scripts,
     splits_text,
     without_leading_options,
 )
-from caliban_permissions.paths import real_path
 from caliban_permissions.shell import (
     HOLE,
     Opacity,
@@ -65,17 +66,8 @@ _SCRIPTED = frozenset(
     "sed gsed awk gawk mawk nawk original-awk ex vi vim nvim view rvim rview gvim vimdiff emacs".split()
 )
 """Programs whose arguments are scripts in a language of their own, which runs commands."""
-_GNU = frozenset(
-    "rm rmdir unlink mv cp ln install dd chmod chown chgrp touch tee truncate shred mkdir mkfifo mknod "
-    "cat head tail ls sort cut tr wc find kill env timeout du df stat readlink realpath base64 split "
-    "csplit date".split()
-)
-"""Programs that go by the same name behind a `g` where they are not the system's own."""
 _ASSIGNMENT = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 _NAME = lazy_pattern(r"[A-Za-z_]")
-_VERSIONED = lazy_pattern(
-    r"(pip|perl|ruby|php|lua|node|gcc|g\+\+|clang|clang\+\+)[-.]?[0-9][0-9.]*$|(python[0-9]|pypy[0-9])\.[0-9.]+$"
-)
 _HARMLESS = (READS, WRITES, FETCHES)
 
 
@@ -83,13 +75,14 @@ class Forms(Struct, frozen=True):
     """The texts. `unknown` is set when something not among them may run as well.
 
     `code` is what interpreters are given: a command may begin anywhere in it. `inner` are the simple commands
-    of scripts. A text with a hole goes on with what is known only when it runs.
+    of scripts, `commands` the words of all. A text with a hole goes on with what is known only when it runs.
     """
 
     texts: tuple[str, ...]
     unknown: bool = False
     code: tuple[str, ...] = ()
     inner: tuple[SimpleCommand, ...] = ()
+    commands: tuple[tuple[str, ...], ...] = ()
 
     @property
     def unsure(self) -> bool:
@@ -97,10 +90,11 @@ class Forms(Struct, frozen=True):
         return self.unknown or any(HOLE in text for text in self.texts)
 
 
-def simple_forms(simple: SimpleCommand, base: str, home: str) -> Forms:
-    """The forms of a simple command that would run in `base`."""
+def simple_forms(simple: SimpleCommand, base: str, home: str, line: str) -> Forms:
+    """The forms of a simple command of a line that would run in `base`."""
     explorer = _Explorer(base, home)
     explorer.add_simple(simple, 0)
+    explorer.unknown = explorer.unknown or (("|" in line or "<" in line) and _opens_shell(simple))
     return explorer.explored()
 
 
@@ -133,7 +127,8 @@ class _Explorer:
         self.unknown = False
 
     def explored(self) -> Forms:
-        seen: set[tuple[str, ...]] = set()
+        seen: dict[tuple[str, ...], None] = {}
+        leading: list[tuple[str, ...]] = []
         while self.queue:
             words, depth = self.queue.popleft()
             if not words or words in seen:
@@ -142,14 +137,16 @@ class _Explorer:
             if len(seen) >= _MAX_FORMS or self.spent > _MAX_CHARS:
                 self.unknown = True
                 break
-            seen.add(words)
+            seen[words] = None
             without = without_leading_options(words)
+            leading += without
             self.unknown = self.unknown or len(without) == MAX_LEADING
             for form in (words, *without, *(other for each in (words, *without) for other in synonyms(each))):
-                self.texts.update(dict.fromkeys(_spellings(form, self.base, self.home)))
+                self.texts.update(dict.fromkeys(spellings(form, self.base, self.home)))
             self._inner(words, depth)
         self.unknown = self.unknown or sum(map(len, self.code)) > MAX_CODE
-        return Forms(tuple(self.texts), self.unknown, tuple(self.code), tuple(self.inner))
+        commands = (*seen, *leading)
+        return Forms(tuple(self.texts), self.unknown, tuple(self.code), tuple(self.inner), commands)
 
     def add_simple(self, simple: SimpleCommand, depth: int) -> None:
         argv = simple.argv
@@ -342,11 +339,18 @@ def _fed_from_outside(simple: SimpleCommand) -> bool:
     ):
         return True
     given = any(redirect.op == "<<<" or redirect.body is not None for redirect in simple.redirects)
-    wraps = program(argv[0]) in WRAPPERS
+    wraps = program(argv[0]) in WRAPPERS or program(argv[0]) in SHELLS
     if wraps and any(_ASSIGNMENT.match(word) and names_a_loader(word) for word in argv[1:]):
         return True
     tails = (argv, *inner_commands(argv, _MAX_INNER)) if wraps else (argv,)
     return any((reads_commands(tail) and not given) or may_run_input(tail, given=given) for tail in tails)
+
+
+def _opens_shell(simple: SimpleCommand) -> bool:
+    """Whether a simple command runs a shell that reads what does not stand in it."""
+    if not simple.argv or any(item.op == "<<<" or item.body is not None for item in simple.redirects):
+        return False
+    return opens_shell(simple.argv)
 
 
 def _command_starts(words: tuple[str, ...], index: int) -> list[re.Match[str]]:
@@ -362,38 +366,3 @@ def _command_starts(words: tuple[str, ...], index: int) -> list[re.Match[str]]:
 def _may_be_program(name: str, argv: tuple[str, ...], index: int) -> bool:
     """Whether the word at `index` may be the program that a wrapper runs: for `find` only after `-exec`."""
     return name not in ("find", "fd", "fdfind") or argv[index - 1] in _RUNS_NEXT
-
-
-def _spellings(words: tuple[str, ...], base: str, home: str) -> list[str]:
-    head, tail = words[0], words[1:]
-    heads = {head: None, posixpath.basename(head.rstrip("/")): None}
-    if head[:1] == "g" and head[1:] in _GNU:
-        heads[head[1:]] = None
-    versioned = _VERSIONED.match(posixpath.basename(head))
-    if versioned is not None:
-        heads[versioned.group(1) or versioned.group(2)] = None
-    if posixpath.basename(head).startswith("git-"):
-        heads["git " + posixpath.basename(head)[4:]] = None
-    if "/" in head and HOLE not in head:
-        heads[posixpath.basename(real_path(posixpath.join(base, _at_home(head, home))))] = None
-    for spelled in tuple(heads):
-        heads[spelled.lower()] = None
-        heads[spelled.lower().removesuffix(".exe")] = None
-    texts = [" ".join((spelled, *tail)) for spelled in heads if spelled]
-    if any("/" in word for word in tail):
-        plain = tuple(_plain_path(word, home) for word in tail)
-        if plain != tail:
-            texts += [" ".join((spelled, *plain)) for spelled in heads if spelled]
-    return texts
-
-
-def _plain_path(word: str, home: str) -> str:
-    """An argument that is a path, without detours."""
-    if "/" not in word or word.startswith("-") or "://" in word:
-        return word
-    word = _at_home(word, home)
-    return posixpath.normpath(word) if "//" in word or "/." in word else word
-
-
-def _at_home(word: str, home: str) -> str:
-    return home + word[1:] if word.startswith("~/") else word

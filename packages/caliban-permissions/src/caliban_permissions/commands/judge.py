@@ -14,6 +14,7 @@ from caliban_permissions.commands.files import shared_device
 from caliban_permissions.commands.reading import ONLY_READS, ReadOnlyCommands
 from caliban_permissions.commands.simple import SimpleSubject
 from caliban_permissions.commands.touched import (
+    fed_names,
     read_in_texts,
     read_inside,
     redirected_in,
@@ -265,7 +266,8 @@ class _CommandJudge:
         for simple in self.command.simple_commands:
             yield from simple.reads()
         forms = self.command.other_forms
-        yield from self._of_doubts((*read_inside(forms), *read_in_texts(forms)), (READER,))
+        names = (*read_inside(forms), *read_in_texts(forms), *fed_names(self.command.line.simple_commands))
+        yield from self._of_doubts(names, (READER,))
 
     def _of_doubts(self, names: Iterable[str], tools: tuple[str, ...]) -> Iterator[PathSubject]:
         """The files that what no simple command shows may name."""

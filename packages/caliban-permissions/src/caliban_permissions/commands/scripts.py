@@ -13,11 +13,19 @@ from msgspec.structs import replace
 from caliban_permissions.commands.files import write_targets
 from caliban_permissions.commands.forms import Forms
 from caliban_permissions.commands.wrappers import SHELLS, WRAPPERS, program
-from caliban_permissions.shell import HOLE, SimpleCommand
+from caliban_permissions.shell import HOLE, Redirect, SimpleCommand
 
 _COPIES = frozenset("cp ln mv install dd tee curl wget rsync scp".split())
 _RUNNERS = (
-    SHELLS | WRAPPERS | frozenset("python pypy perl ruby node nodejs php lua make awk gawk sed".split())
+    SHELLS
+    | WRAPPERS
+    | frozenset(
+        "python pypy perl ruby node nodejs php lua make gmake awk gawk mawk sed gcc cc g++ clang "
+        "clang++ go rustc "
+        "javac tclsh expect rscript ocaml swift scala groovy julia elixir nim ghc runghc deno bun "
+        "ts-node tsx vi "
+        "vim nvim ex emacs sqlite3 psql mysql gdb crontab".split()
+    )
 )
 _SAYS = frozenset({"echo", "printf"})
 
@@ -30,17 +38,23 @@ class Written(Struct, frozen=True, kw_only=True):
     source: str | None = None
 
 
-def written_files(commands: Iterable[SimpleCommand]) -> tuple[Written, ...]:
-    """The files that simple commands write, as far as they may be run."""
-    return tuple(file for simple in commands for file in _written(simple))
+def written_files(commands: Iterable[SimpleCommand], groups: Iterable[Redirect]) -> tuple[Written, ...]:
+    """The files that simple commands and groups of them write, as far as they may be run."""
+    files = [file for simple in commands for file in _written(simple)]
+    texts = {posixpath.normpath(file.name): file.text for file in files if file.text is not None}
+    for index, file in enumerate(files):
+        if file.source is not None and posixpath.normpath(file.source) in texts:
+            files[index] = Written(name=file.name, text=texts[posixpath.normpath(file.source)])
+    return (*files, *(Written(name=item.target.text) for item in groups if item.writes))
 
 
 def with_written(forms: Forms, argv: tuple[str, ...], files: tuple[Written, ...]) -> Forms:
     """The forms of a simple command with what stands in those of the files that it runs."""
     if not argv or not files:
         return forms
-    ran = argv if program(argv[0]) in _RUNNERS else argv[:1]
-    names = {posixpath.normpath(word) for word in ran if word}
+    commands = (argv, *(inner.argv for inner in forms.inner if inner.argv))
+    ran = [each if program(each[0]) in _RUNNERS else each[:1] for each in commands]
+    names = {posixpath.normpath(word) for words in ran for word in words if word}
     for file in files:
         if posixpath.normpath(file.name) not in names:
             continue

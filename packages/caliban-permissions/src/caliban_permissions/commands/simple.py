@@ -11,11 +11,12 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from caliban_common.lazy import cached_property, lazy_pattern
-from caliban_permissions.commands.code import commands_in
+from caliban_permissions.commands.code import touched_in_code
 from caliban_permissions.commands.effects import all_write_targets, patched, possible_targets
 from caliban_permissions.commands.files import read_candidates, shared_device, write_targets
 from caliban_permissions.commands.forms import Forms, simple_forms
 from caliban_permissions.commands.installed import planted
+from caliban_permissions.commands.option_rules import means_options
 from caliban_permissions.commands.scripts import Written, with_written
 from caliban_permissions.commands.touched import (
     READING,
@@ -129,6 +130,8 @@ class SimpleSubject:
         match rule.pattern.argument:
             case Bare():
                 return True
+            case _ if touched_in_code(rule, self.forms.code):
+                return True
             case Anywhere():
                 return any(
                     glob.occurs_in(text)
@@ -142,23 +145,16 @@ class SimpleSubject:
                     for glob in rule.wide_globs
                     if glob.may_match_in(self.all_texts)
                     for text in self._texts
-                )
+                ) or means_options(rule, self.forms.commands, self.forms.code)
 
     @cached_property
     def _texts(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*self.forms.texts, *self.in_code, *self.raw_texts)))
-
-    @cached_property
-    def in_code(self) -> tuple[str, ...]:
-        """Every text in the code of interpreters that may be a command."""
-        return commands_in(self.forms.code)
+        return tuple(dict.fromkeys((*self.forms.texts, *self.raw_texts)))
 
     @cached_property
     def _texts_with_ends(self) -> tuple[str, ...]:
         """The texts, those of commands with the blank that ends their last word."""
-        return tuple(
-            dict.fromkeys((*(text + " " for text in (*self.forms.texts, *self.in_code)), *self.raw_texts))
-        )
+        return tuple(dict.fromkeys((*(text + " " for text in self.forms.texts), *self.raw_texts)))
 
     @cached_property
     def all_texts(self) -> str:
@@ -180,7 +176,7 @@ class SimpleSubject:
     @cached_property
     def forms(self) -> Forms:
         """Every command that the simple command is or may run, as text for deny and ask rules."""
-        forms = simple_forms(self.parsed, self.bases[0], self.command.place.home)
+        forms = simple_forms(self.parsed, self.bases[0], self.command.place.home, self.command.text)
         return with_written(forms, self.parsed.argv, self.command.written)
 
     @cached_property
@@ -352,11 +348,9 @@ class SimpleSubject:
 
     def _local_program(self, argv: tuple[str, ...]) -> Iterator[Evidence]:
         """A program given by a path that is not where programs are installed."""
-        if HOLE in argv[0]:
-            return
-        if self.planted:
+        if self.planted and HOLE not in argv[0]:
             yield everything(argv, RUNS + " of the workspace")
-        if "/" not in argv[0]:
+        if HOLE in argv[0] or "/" not in argv[0]:
             return
         real = real_path(f"{self.bases[0]}/{argv[0]}" if argv[0][0] != "/" else argv[0])
         if real.split("/")[1] not in _INSTALLED or self.command.place.inside(real):

@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from caliban_common.lazy import lazy_pattern
+from caliban_permissions.commands.code import takes_code
 from caliban_permissions.commands.simple import SimpleSubject
-from caliban_permissions.commands.wrappers import SUBCOMMAND_PROGRAMS, program
+from caliban_permissions.commands.wrappers import SHELLS, SUBCOMMAND_PROGRAMS, WRAPPERS, program
 from caliban_permissions.names import EDITORS, SHELL
 from caliban_permissions.rules.glob import escaped
 from caliban_permissions.rules.pattern import parse_pattern
@@ -54,6 +55,9 @@ def _for_simple(tool: str, simple: SimpleSubject) -> str | None:
     if not argv or any(item.size > len(argv[item.word]) for item in simple.evidence):
         return None
     name = program(argv[0])
+    runs_input = name in SHELLS or name in WRAPPERS or takes_code(argv)
+    if runs_input and any(item.op.startswith("<") for item in simple.parsed.redirects):
+        return None  # a rule for the words would allow every other input, too
     size = 1
     if name in SUBCOMMAND_PROGRAMS and len(argv) > 1:
         size = 3 if argv[1] in _NESTED.get(name, ()) and len(argv) > 2 else 2

@@ -11,6 +11,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -71,6 +72,29 @@ _TOLD = frozenset(
 )
 """Options by which those do something else with it."""
 
+CODE_ARGUMENTS = frozenset(
+    "julia ghc ghci runghc erl escript elixir iex scala groovy jshell osascript ocaml racket sbcl clisp "
+    "clojure "
+    "swift nim crystal bun deno ts-node tsx r rscript telnet".split()
+)
+"""Interpreters of which every argument may be code, and what they are given as well."""
+
+_OPENERS: Mapping[str, tuple[int, str]] = {
+    "ssh": (1, "BbcDEeFIiJLlmOopQRSWw"),
+    "su": (9, ""),
+    "newgrp": (9, ""),
+    "unshare": (0, "SGR"),
+    "chroot": (1, ""),
+    "nsenter": (0, "tSG"),
+    "script": (1, "oEImBOTt"),
+    "fakeroot": (0, "lsib"),
+    "firejail": (0, ""),
+    "setarch": (1, ""),
+    **dict.fromkeys("linux32 linux64 i386 x86_64 tmux screen nix-shell capsh".split(), (0, "")),
+}
+"""Programs that open a shell where no command follows so many operands, with their options that have a "
+"value."""
+
 SUBCOMMAND_PROGRAMS = frozenset(
     "git npm pnpm yarn bun cargo go docker podman kubectl helm gh pip uv poetry bundle composer "
     "dotnet rustup terraform systemctl brew apt apt-get mvn gradle make just task rake aws gcloud az mix "
@@ -79,7 +103,9 @@ SUBCOMMAND_PROGRAMS = frozenset(
 """Programs whose first operand says what they do; options may stand before it."""
 
 _READS_PROGRAM = frozenset(
-    "python pypy perl ruby node nodejs php lua luajit tclsh rscript julia guile irb ipython osascript".split()
+    "python pypy perl ruby node nodejs php lua luajit tclsh rscript julia guile irb ipython osascript "
+    "ocaml jshell sbcl ghci deno "
+    "clj".split()
 )
 """Interpreters that run what they read where no argument says what they run."""
 
@@ -102,6 +128,7 @@ _ASSIGNMENT = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*=")
 _INPUT = lazy_pattern(r"(?:-f)?-$|/dev/(?:stdin|fd/)|/proc/[^/]+/(?:task/[^/]+/)?fd/")
 _NO_PROGRAM = lazy_pattern(r"-[biqsuBEIOPS]+|--(?:quiet|silent|interactive|no-[a-z-]+)")
 _SHELL_TEXT = lazy_pattern(r"[ \t\n;|&<>()$`\\'\"]")
+_COMMANDS = frozenset("--command --run --exec -x".split())
 _DURATION = lazy_pattern(r"[0-9.]+[smhd]?")
 
 
@@ -278,10 +305,33 @@ def _is_told(name: str, argv: tuple[str, ...]) -> bool:
     return any(word.partition("=")[0] in _TOLD or word[:2] in ("-c", "-e") for word in argv[1:])
 
 
+def opens_shell(argv: tuple[str, ...]) -> bool:
+    """Whether a program runs a shell on its own input because it is given no command."""
+    name = program(argv[0])
+    if name in ("poetry", "pipenv", "hatch"):
+        return argv[1:2] == ("shell",)
+    if name in ("sudo", "doas"):
+        return any(word in ("-s", "-i", "--shell", "--login") for word in argv[1:3]) and len(argv) <= 4
+    if name not in _OPENERS or any(word in _COMMANDS or word[:2] == "-c" for word in argv[1:]):
+        return False
+    most, takes = _OPENERS[name]
+    operands = [
+        word
+        for before, word in pairwise(argv)
+        if not word.startswith("-") and not (len(before) == 2 and before[0] == "-" and before[1] in takes)
+    ]
+    return len(operands) <= most
+
+
 def reads_commands(argv: tuple[str, ...]) -> bool:
     """Whether a shell is told to take its commands from standard input."""
     if program(argv[0]) not in SHELLS:
         return False
-    operands = [word for word in argv[1:] if not word.startswith(("-", "+"))]
+    operands = [
+        word
+        for before, word in pairwise(argv)
+        if not word.startswith(("-", "+"))
+        and before not in ("-o", "+o", "-O", "+O", "--rcfile", "--init-file")
+    ]
     options = [word for word in argv[1:] if word.startswith("-") and not word.startswith("--")]
     return not operands or any("s" in word for word in options)

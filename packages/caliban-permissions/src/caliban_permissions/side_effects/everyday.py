@@ -225,12 +225,19 @@ LINES: tuple[Line, ...] = (
         misses=("npm pkg set a=b",),
     ),
     Line(
-        "node",
-        "--test --watch --experimental-test-coverage",
+        "node --test",
+        "--watch --experimental-test-coverage",
         {"--test-name-pattern": r"[^-].*"},
         "",
         hits=("node --test",),
-        misses=("node --test x.js", "node --test --import ./x", "node x.js", "node --test -e x"),
+        misses=(
+            "node",
+            "node --watch",
+            "node --test x.js",
+            "node --test --import ./x",
+            "node x.js",
+            "node --test -e x",
+        ),
     ),
 )
 """Whole commands."""

@@ -40,7 +40,7 @@ _WHOLE = frozenset(
     "matlab "
     "ocaml guile racket sbcl clisp clojure clj swift kotlin kotlinc crystal nim dart irb pry erb ipython "
     "bpython ptpython jrunscript jjs coffee ts-node jupyter sage maxima gap gforth forth pike rebol red "
-    "psql mysql mariadb sqlite3 duckdb mongo mongosh redis-cli cqlsh clickhouse-client "
+    "ftp lftp sftp debconf psql mysql mariadb sqlite3 duckdb mongo mongosh redis-cli cqlsh clickhouse-client "
     "logtail script gdb lldb ltrace strace rr perf dtrace bpftrace stap valgrind systemd-run tmux screen "
     "jshell pwsh powershell cmd awk.exe xonsh nu".split()
 )
@@ -57,6 +57,8 @@ def interpreter_evidence(argv: tuple[str, ...]) -> list[Evidence]:
         return [_code(argv, grammar)]
     if name in SHELLS:
         return [_shell(argv)]
+    if name == "deno" and all(word.startswith("-") for word in argv[1:]):
+        return [everything(argv, RUNS)]  # it reads what to run
     if name in _WHOLE:
         return [everything(argv, RUNS)]
     return []
