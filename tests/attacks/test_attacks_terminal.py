@@ -83,10 +83,14 @@ def test_errors_that_quote_others_are_harmless(cli, evil, row):
     assert_harmless(
         on_terminal(cli, "perms", "explain", "Bash", json.dumps({"command": f"echo {evil[:500]}"}))
     )
-    cli.script(wire.failure(404, "not_found_error", f"there is no {evil}"))
-    shown = on_terminal(cli, "-p", "hi", "--model", evil[:500].replace("\0", ""))
-    assert_harmless(shown)
+    failure = wire.failure(404, "not_found_error", f"there is no {evil}")
+    cli.script(failure, failure)
+    shown = on_terminal(cli, "-p", "hi", "--model", "claude-none")
+    named = on_terminal(cli, "-p", "hi", "--model", evil[:500].replace("\0", ""))
+    for words in (shown, named):
+        assert_harmless(words)
     assert "there is no" in shown
+    assert "is no name of a model" in named or "there is no" in named
 
 
 def test_s591_of_a_status_script_one_line_is_shown_and_nothing_of_it_steers(cli):
