@@ -193,3 +193,36 @@ def test_whatever_the_style_only_the_one_cell_changes(indent, ends, sources, new
     if isinstance(indent, int):
         styled = json.dumps(longer, indent=indent, ensure_ascii=False).replace("\n", ends)
         assert book.with_added(index, cell) == styled
+
+
+def test_a_cell_may_be_named_by_its_id_as_other_harnesses_do(call, book):
+    def ids():
+        return [cell["id"] for cell in json.loads(book.read_text())["cells"]]
+
+    book.write_text(notebook(markdown("a", id="first"), code("b", id="second"), code("c", id="3")))
+    call("Read", path="a.ipynb")
+    edited = call("NotebookEdit", path="a.ipynb", action="replace", cell_id="second", source="x")
+    assert edited.text.startswith("→ NotebookEdit a.ipynb: edited code cell 1;"), edited.text
+    call("NotebookEdit", path="a.ipynb", action="insert", cell_id="first", source="new")
+    assert ids()[0] == "first" and ids()[2:] == ["second", "3"]
+    call("NotebookEdit", path="a.ipynb", action="delete", cell_id="cell-0")
+    call("NotebookEdit", path="a.ipynb", action="delete", cell_id="3", index=2)
+    assert ids()[1:] == ["second"]
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        ({"cell_id": "gone"}, "no cell has the id 'gone'"),
+        ({"cell_id": "cell-9"}, "no cell has the id 'cell-9'"),
+        ({"cell_id": "cell-" + "9" * 5_000}, "no cell has the id"),
+        ({"cell_id": "m", "index": 1}, "'index' is 1, and the cell with that 'cell_id' is 0"),
+        ({"cell_id": ["m"]}, "cell_id"),
+        ({"cell_id": ""}, "argument 'index' is required to delete a cell"),
+    ],
+)
+def test_an_id_that_names_no_cell_is_refused(call, book, args, words):
+    call("Read", path="a.ipynb")
+    said = call("NotebookEdit", path="a.ipynb", action="delete", **args)
+    assert said.is_error and words in said.text
+    assert book.read_text() == BOOK + "\n"

@@ -182,3 +182,9 @@ def test_the_way_without_handles_keeps_mode_and_notices_links(ws):
     (ws / "d").symlink_to("e")
     with pytest.raises(CalibanError, match="replaced by a link"):
         named.store(place, b"3", exists=True)
+
+
+def test_a_name_that_ends_like_a_directory_is_no_file(call, ws):
+    said = call("Write", path="new/", content="x")
+    assert said.is_error and "new is written as a directory" in said.text
+    assert not (ws / "new").exists()

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from caliban_common.arguments import ArgumentError, Arguments
 from caliban_common.permission import JudgedPaths
-from caliban_common.text import plural
+from caliban_common.text import one_line, plural
 from caliban_common.tool import ToolContext, ToolOutput
 from caliban_tools_builtin.answer import off_loop
 from caliban_tools_builtin.errors import EditRefused, FileMissing
@@ -41,7 +41,7 @@ class NotebookEdit:
         return await off_loop(lambda: self._edit(args, context.paths))
 
     def _edit(self, args: Mapping[str, Any], judged: JudgedPaths | None) -> ToolOutput:
-        given = Arguments(args, known=("path", "action", "index", "cell_type", "source"))
+        given = Arguments(args, known=("path", "action", "index", "cell_id", "cell_type", "source"))
         place = self._fence.admit(given.string("path"), judged)
         file = load(place, max_bytes=MAX_BYTES)
         if file is None:
@@ -68,16 +68,22 @@ class NotebookEdit:
 def _changed(notebook: Notebook, given: Arguments, args: Mapping[str, Any]) -> tuple[str, int, str]:
     """The text after the change, which cell that was, and of what type."""
     action, cells = _action(given), notebook.cells
+    named = _named(notebook, given, args)
     if action == "add":
-        index = given.integer("index", len(cells), low=0, high=len(cells))
+        behind = len(cells) if named is None else named + 1
+        index = given.integer("index", behind, low=0, high=len(cells))
         kind = _cell_type(given, "code")
         id = os.urandom(4).hex() if notebook.has_ids else None
         return notebook.with_added(index, new_cell(kind, unicode_text(given, "source"), id)), index, kind
     if not cells:
         raise EditRefused("the notebook has no cells")
-    if args.get("index") is None:
+    if args.get("index") is None and named is None:
         raise ArgumentError(f"argument 'index' is required to {action} a cell")
-    index = given.integer("index", 0, low=0, high=len(cells) - 1)
+    index = given.integer("index", named or 0, low=0, high=len(cells) - 1)
+    if named is not None and index != named:
+        raise ArgumentError(
+            f"argument 'index' is {index}, and the cell with that 'cell_id' is {named}: give one"
+        )
     before = cells[index]
     if action == "delete":
         return notebook.without(index), index, before.type
@@ -86,6 +92,22 @@ def _changed(notebook: Notebook, given: Arguments, args: Mapping[str, Any]) -> t
     if kind == before.type:
         return notebook.with_source(index, source), index, kind
     return notebook.with_cell(index, retyped(before.data, kind, source)), index, kind
+
+
+def _named(notebook: Notebook, given: Arguments, args: Mapping[str, Any]) -> int | None:
+    """The cell that `cell_id` names, as other harnesses have it: by its id, or `cell-3` for the fourth."""
+    if args.get("cell_id") in (None, ""):
+        return None
+    id = given.string("cell_id")
+    for index, cell in enumerate(notebook.cells):
+        if cell.data.get("id") == id:
+            return index
+    number = id.removeprefix("cell-")
+    if number.isascii() and number.isdigit() and int(number[:9]) < len(notebook.cells):
+        return int(number[:9])
+    raise EditRefused(
+        f"no cell has the id {one_line(id, max_chars=80)!r}", hint="name it by index, as Read shows it"
+    )
 
 
 def _action(given: Arguments) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -38,8 +39,11 @@ class Write:
 
     def _write(self, args: Mapping[str, Any], judged: JudgedPaths | None) -> ToolOutput:
         given = Arguments(args, known=("path", "content"))
-        place = self._fence.admit(given.string("path"), judged)
+        path = given.string("path")
+        place = self._fence.admit(path, judged)
         content = unicode_text(given, "content")
+        if path.endswith(("/", os.sep)):
+            raise FileRefused(f"{place.shown} is written as a directory", hint="name the file in it")
         old = load(place, max_bytes=MAX_BYTES)
         if old is not None:
             self._ledger.check(place, old.data)
