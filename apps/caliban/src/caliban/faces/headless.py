@@ -77,13 +77,13 @@ async def _answer(options: Options, signals: EarlySignals, leave: Callable[[int]
     async with anyio.create_task_group() as group:
         group.start_soon(watch_signals, target.stop, group.cancel_scope.cancel, signals.numbers)
         code = await _drive(options, target, signals.state, group)
-        if leave is not None and _is_alone():
+        if leave is not None and has_ended():
             leave(code)
         group.cancel_scope.cancel()
     return code
 
 
-def _is_alone() -> bool:
+def has_ended() -> bool:
     """Whether no task is left but those that end with the process and leave nothing behind."""
     names = [task.name for task in anyio.get_running_tasks()]
     return len(names) - names.count(ahead.TASK) == OWN_TASKS
