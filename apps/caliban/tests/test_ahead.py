@@ -9,8 +9,9 @@ from importlib.util import find_spec
 
 import anyio
 import pytest
+from hang_guard import HANG_S
 
-from caliban.compose.ahead import MODULES, LoadAhead, LoadingProvider
+from caliban.compose.ahead import MODULES, PRICES, LoadAhead, LoadingProvider
 from caliban_provider.testing.contract import ask
 from caliban_provider.testing.scripted import ScriptedProvider, reply
 
@@ -23,7 +24,7 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", [*PRICES, *MODULES])
 def test_every_module_is_there(name: str) -> None:
     module, _, function = name.partition(":")
     assert find_spec(module) is not None or module == "resource"
@@ -35,7 +36,7 @@ def test_an_app_that_is_composed_has_loaded_none_of_ours() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert "caliban.compose.ahead" in loaded
-    assert [name for name in MODULES if name.partition(":")[0] in loaded] == []
+    assert [name for name in (*PRICES, *MODULES) if name.partition(":")[0] in loaded] == []
 
 
 @pytest.mark.anyio
@@ -50,6 +51,21 @@ async def test_is_loaded_while_a_request_waits_whatever_cannot_be() -> None:
         ahead.asked()
     assert ahead.done
     assert {"colorsys", "stringprep"} <= sys.modules.keys()
+
+
+@pytest.mark.anyio
+async def test_what_every_reply_needs_is_loaded_without_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("caliban.compose.ahead.PAUSE_S", 10 * HANG_S)
+    for name in FEW:
+        sys.modules.pop(name, None)
+    ahead = LoadAhead(("stringprep",), at_once=("this_is_no_module", "colorsys"))
+    async with anyio.create_task_group() as group:
+        group.start_soon(ahead.run)
+        await anyio.wait_all_tasks_blocked()
+        ahead.asked()
+        await anyio.wait_all_tasks_blocked()
+        assert ("colorsys" in sys.modules, "stringprep" in sys.modules) == (True, False)
+        group.cancel_scope.cancel()
 
 
 @pytest.mark.anyio

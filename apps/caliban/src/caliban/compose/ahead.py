@@ -25,12 +25,17 @@ TASK = "load ahead"
 """The name of the task that loads."""
 
 PAUSE_S = 0.005
-"""Between two modules, and before the first: a server that answers at once is not kept waiting at all."""
+"""Before each module that a reply may need: a server that answers at once is not kept waiting for them."""
 
-MODULES = (
+PRICES = (
     "caliban_telemetry.account",
     "caliban_telemetry.meter",
     "caliban_telemetry.table:head",
+    "caliban_telemetry.frames",
+)
+"""What every reply needs whose cost is told: loaded as soon as anything is waited for, a connection too."""
+
+MODULES = (
     "caliban_permissions.side_effects.table",
     "caliban_permissions.readonly.programs",
     "caliban_permissions.commands.forms",
@@ -64,10 +69,14 @@ Behind a colon stands a function that is called: it does in vain what a first ca
 
 
 class LoadAhead:
-    """`run` loads one module after the other, only while a request waits for its answer."""
+    """`run` loads one module after the other, only while a request waits for its answer.
 
-    def __init__(self, modules: Sequence[str] = MODULES) -> None:
-        self._left = deque(modules)
+    The modules `at_once` come first, and without a pause.
+    """
+
+    def __init__(self, modules: Sequence[str] = MODULES, *, at_once: Sequence[str] = ()) -> None:
+        self._left = deque((*at_once, *modules))
+        self._later = len(modules)
         self._waiting = anyio.Event()
 
     @property
@@ -91,7 +100,7 @@ class LoadAhead:
                 self._left.popleft()
                 continue
             await self._waiting.wait()
-            await anyio.sleep(PAUSE_S)
+            await anyio.sleep(PAUSE_S if len(self._left) <= self._later else 0)
             if self._waiting.is_set():
                 _load(self._left.popleft())
 
@@ -128,11 +137,14 @@ class _WaitedCall(WrappedCall):
             self._ahead.answered()
 
 
-def load_while_asked(provider: Provider, tasks: TaskGroup | None) -> Provider:
-    """`provider`, while whose requests wait `tasks` loads the modules; as it is without tasks."""
+def load_while_asked(provider: Provider, tasks: TaskGroup | None, *, prices: bool) -> Provider:
+    """`provider`, while whose requests wait `tasks` loads the modules; as it is without tasks.
+
+    With `prices` that includes what tells the cost of a reply.
+    """
     if tasks is None:
         return provider
-    ahead = LoadAhead()
+    ahead = LoadAhead(at_once=PRICES if prices else ())
     tasks.start_soon(ahead.run, name=TASK)
     return LoadingProvider(provider, ahead)
 

@@ -294,7 +294,7 @@ async def open_app(
     options, reporter, settings = opening.options, opening.reporter, opening.settings
     asked, costs = opening.model_inputs(), opening.costs
     plain = wiring.resolve(asked, costs, lambda warning: reporter(as_notice(warning)), reporter)
-    model = wired(plain, opening.host, tasks, wiring)
+    model = wired(plain, opening, tasks, wiring)
     live = LiveSettings(options, opening.workspace, opening.project)
     tools = tool_inputs(opening, model, tasks, live)
     live.inputs, live.model = tools, plain

@@ -100,6 +100,7 @@ class RunCosts:
         self._rules = {name: value for name, value in (rules or {}).items() if value is not None}
         self._endpoints: dict[str, Endpoint] = {}
         self._prices: dict[tuple[str, str], Mapping[str, float]] = {}
+        self.are_told = is_told
         self._ledger: Account | UnlimitedLedger
         if limit is None and rates is None:
             self._ledger = UnlimitedLedger(lambda: self._account_of(None), is_told=is_told)

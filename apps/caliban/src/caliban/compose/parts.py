@@ -11,7 +11,6 @@ from caliban.compose.agent import server_cap_chars
 from caliban.compose.agents import AgentInputs
 from caliban.compose.ahead import load_while_asked
 from caliban.compose.board import Board
-from caliban.compose.host import Host
 from caliban.compose.live import LiveSettings
 from caliban.compose.masked import MaskedProvider
 from caliban.compose.opening import Opening
@@ -65,10 +64,12 @@ def tool_inputs(
     )
 
 
-def wired(plain: ResolvedModel, host: Host, tasks: TaskGroup | None, wiring: Wiring) -> ResolvedModel:
+def wired(plain: ResolvedModel, opening: Opening, tasks: TaskGroup | None, wiring: Wiring) -> ResolvedModel:
     """The model as the agent of the run is given it."""
-    model = wiring.model(replace(plain, provider=MaskedProvider(plain.provider, host.masker)))
-    return replace(model, provider=load_while_asked(model.provider, tasks))
+    masked = MaskedProvider(plain.provider, opening.host.masker)
+    model = wiring.model(replace(plain, provider=masked))
+    prices = opening.costs.are_told
+    return replace(model, provider=load_while_asked(model.provider, tasks, prices=prices))
 
 
 def limits_of(model: ResolvedModel, settings: Settings) -> MediaLimits:
