@@ -369,8 +369,9 @@ async def _running(
         raise
     finally:
         await hooks.aclose()
-        for provider in (provider for one in (model, *opened) for provider in one.providers):
-            await close_provider(provider, opening.reporter)
+        for one in (model, *opened):
+            for provider in one.providers:
+                await close_provider(provider, opening.reporter)
         await opening.permissions.close()
 
 
