@@ -33,6 +33,8 @@ from caliban_provider.http import HttpClient
 from caliban_settings import Settings
 
 if TYPE_CHECKING:
+    from caliban_common.message import ResultPart
+    from caliban_images import MediaLimits
     from caliban_mcp import RunServer
     from caliban_mcp.elicit import Elicitor
     from caliban_mcp_client.authorization import Authorization
@@ -60,6 +62,7 @@ class ServerInputs(Struct, frozen=True, kw_only=True):
     elicitor: Elicitor | None = None
     session_id: Callable[[], str] = str
     hosted: Callable[[str], HostPipe] | None = None
+    media: Callable[[], MediaLimits] | None = None
 
 
 class RunServers(Struct, frozen=True, kw_only=True):
@@ -195,6 +198,11 @@ def build_servers(inputs: ServerInputs, *, empty: bool = False) -> RunServers | 
     connector = build_connector(inputs)
     cache, pins = ListCache(cache_dir() / "mcp"), PinStore(pins_dir())
 
+    def look(data: bytes) -> ResultPart | str | None:
+        from caliban.compose.servers.pictures import shown_picture
+
+        return shown_picture(data, inputs.media)
+
     def parts(config: ServerConfig) -> ServerParts:
         lists, accepted = _unkept(cache, pins) if is_hosted(config) else (cache, pins)
         return ServerParts(
@@ -204,6 +212,7 @@ def build_servers(inputs: ServerInputs, *, empty: bool = False) -> RunServers | 
             pins=accepted,
             report=lambda event: _tell(event, report, is_written=is_written(config)),
             logins=logins_stamp if config.may_log_in else no_logins,
+            look=look,
         )
 
     wait = settings.get("mcp_wait")
