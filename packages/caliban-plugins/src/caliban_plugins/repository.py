@@ -21,6 +21,7 @@ from caliban_plugins.paths import shown_path
 from caliban_plugins.programs import program_on
 from caliban_plugins.source import PluginSource
 from caliban_plugins.table import MAX_JSON_BYTES
+from caliban_plugins.tree import write_file
 from caliban_process import Command, Completed, NotStarted, Runner
 from caliban_process.errors import ProcessError
 from caliban_process.output import OutputLimit
@@ -46,6 +47,8 @@ _PINS: Final = (
     "protocol.allow=never",
     "protocol.ext.allow=never",
 )
+_ATTRIBUTES: Final = b"* -export-ignore -export-subst -filter -ident -working-tree-encoding\n"
+"""Above those of the repository: what is packed is every file of the tree, as it was committed."""
 _LINK: Final = "120000"
 _SUBMODULE: Final = "160000"
 
@@ -104,6 +107,7 @@ class Repositories:
         allowed = ("file",) if is_local else ("https", "ssh")
         pins = tuple(word for name in allowed for word in ("-c", f"protocol.{name}.allow=always"))
         await self._git(None, "init", "--quiet", "--bare", "--template=", str(store))
+        write_file(store, "info/attributes", _ATTRIBUTES, executable=False)
         wanted = source.commit or source.ref or "HEAD"
         words = ("--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-commit-graph")
         await self._git(store, "fetch", *words, "--", source.at, wanted, before=pins)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -56,7 +57,11 @@ class Bounds:
                     f"{self._what}: {shown_path(whole)} and {shown_path(other)} are one file on some systems"
                 )
         if len(self._seen) > MAX_FILES:
-            raise TreeRefused(f"{self._what}: it holds more than {MAX_FILES:,} files and folders")
+            counts = Counter(path.partition("/")[0] for path in self._seen.values())
+            most = shown_path(counts.most_common(1)[0][0])
+            raise TreeRefused(
+                f"{self._what}: it holds more than {MAX_FILES:,} files and folders, most of them in {most}"
+            )
         return path
 
     def size(self, path: str, size_bytes: int) -> None:

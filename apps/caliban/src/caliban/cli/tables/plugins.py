@@ -156,7 +156,8 @@ _VERBS: Final = (
         ),
         usage="add PLACE [--key KEY] | remove NAME | list [NAME] | update [NAME]",
         description="Look after marketplaces: marketplace.json in a folder or a git repository, or an index "
-        "at an address. An index that was read is kept, and is what an installation goes by.",
+        "at an address. An index that was read is kept, and is what an installation goes by; update reads it "
+        "anew. Exit: 1 when a place could not be read.",
     ),
 )
 

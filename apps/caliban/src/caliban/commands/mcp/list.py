@@ -131,6 +131,11 @@ def whole_row(listed: ListedServers, config: ServerConfig) -> dict[str, Any]:
     return server_facts(listed, config) | {
         "env": {name: shown_value(name, text) for name, text in config.env.items()},
         "headers": {name: shown_value(name, text) for name, text in config.headers.items()},
+        "headers_helper": None if config.headers_helper is None else shown_argument(config.headers_helper),
+        "oauth_config": {
+            name: shown_value(name, text) if isinstance(text, str) else text
+            for name, text in config.oauth_config.items()
+        },
         "tools": list(tools_of(listed, config)),
     }
 
@@ -232,6 +237,10 @@ def described(config: ServerConfig, row: Mapping[str, Any]) -> Iterator[str]:
     for what in ("env", "headers"):
         for name, text in row[what].items():
             yield f"  {what}: {name} = {one_line(text, max_chars=200)}"
+    if row["headers_helper"]:
+        yield f"  headers by: {one_line(row['headers_helper'], max_chars=300)}"
+    if row["oauth_config"]:
+        yield f"  logs in with {one_line(dumps(row['oauth_config']).decode(), max_chars=300)}"
     if config.cwd:
         yield f"  cwd: {config.cwd}"
     for tool in row["tools"]:
