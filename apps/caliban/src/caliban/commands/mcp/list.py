@@ -75,7 +75,7 @@ class ListedServers:
         """Why a run would not use a server; empty where it would."""
         if config.disabled:
             return "disabled"
-        return unusable(config, self.project.settings, self._permissions) or ""
+        return unusable(config, self.inputs()) or ""
 
     def waiting(self) -> dict[str, tuple[str, str]]:
         """Servers that are withheld, some until the project is trusted: where they are written, and why."""

@@ -186,7 +186,7 @@ def build_servers(inputs: ServerInputs, *, empty: bool = False) -> RunServers | 
     idle: list[ServerStatus] = []
     for config in written.configs:
         _refuse_homeless(config, inputs)
-        why = unusable(config, settings, inputs.permissions)
+        why = unusable(config, inputs)
         if why is None:
             used.append(config)
             continue
@@ -218,7 +218,7 @@ def build_servers(inputs: ServerInputs, *, empty: bool = False) -> RunServers | 
     wait = settings.get("mcp_wait")
     return RunServers(
         fleet=ServerFleet(used, parts, idle=idle),
-        judge=lambda config: unusable(config, settings, inputs.permissions),
+        judge=lambda config: unusable(config, inputs),
         wait_s=WAIT_S if wait is None else float(wait),
         hosted_wait_s=HOSTED_S if wait is None else float(wait),
         report=report,
@@ -249,13 +249,19 @@ def is_written(config: ServerConfig) -> bool:
     return config.scope != "cli" or bool(config.place)
 
 
-def unusable(config: ServerConfig, settings: Settings, permissions: Permissions | None) -> str | None:
+def unusable(config: ServerConfig, inputs: ServerInputs) -> str | None:
     """Why a server is not to be used, by lists of settings or by a rule that denies all of it; or `None`."""
-    problem = listed_problem(config, settings)
-    if problem is not None or permissions is None:
+    problem = listed_problem(config, inputs.settings, _variables(inputs))
+    if problem is not None:
         return problem
     probe = ToolSpec(name=full_name(config.name, "0_any_tool"), description="", input_schema={})
-    return None if permissions.offers(probe) else "a rule denies all of it"
+    return None if inputs.permissions.offers(probe) else "a rule denies all of it"
+
+
+def _variables(inputs: ServerInputs) -> Callable[[str], str | None]:
+    """What the variables of entries stand for in this run."""
+    own = {name: str(inputs.workspace) for name in ("CALIBAN_PROJECT_DIR", "CLAUDE_PROJECT_DIR")}
+    return from_environment(inputs.host.environ, own)
 
 
 def _refuse_homeless(config: ServerConfig, inputs: ServerInputs) -> None:
@@ -274,8 +280,6 @@ def _refuse_homeless(config: ServerConfig, inputs: ServerInputs) -> None:
 def build_connector(inputs: ServerInputs) -> Connector:
     """What opens conversations for a run. Raises `ConfigError` for a variable that is no number."""
     host, settings, workspace = inputs.host, inputs.settings, inputs.workspace
-    own = {name: str(workspace) for name in ("CALIBAN_PROJECT_DIR", "CLAUDE_PROJECT_DIR")}
-
     asked = AskedParts(
         workspace=workspace,
         report=lambda event: _tell(event, inputs.report),
@@ -290,7 +294,7 @@ def build_connector(inputs: ServerInputs) -> Connector:
         added_env=settings.get("env") or {},
         runner=host.runner,
         door=lambda: HttpClient(connect_s=CONNECT_S, read_s=math.inf),
-        value_of=from_environment(host.environ, own),
+        value_of=_variables(inputs),
         learn=host.masker.add,
         handler=lambda name: AskedHandler(name, asked),
         version=VERSION,
