@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 from urllib.parse import SplitResult, unquote, urlsplit
 
-_PORTS: Final = {"http": 80, "https": 443, "ws": 80, "wss": 443}
+_PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 
 def is_meant(pattern: str, url: str) -> bool:
