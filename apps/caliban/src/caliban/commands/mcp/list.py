@@ -96,7 +96,8 @@ class ListedServers:
         shown = one_line(name, max_chars=80)
         if waiting is not None:
             raise MissingError(f"the MCP server {shown!r} ({waiting[0]}) {waiting[1]}")
-        raise MissingError(f"there is no MCP server {shown!r}", hint=self.written.meant(name))
+        hint = self.written.meant(name) or "caliban mcp list shows those that there are"
+        raise MissingError(f"there is no MCP server {shown!r}", hint=hint)
 
     def warn(self) -> None:
         """Say what is wrong with settings, on standard error."""
