@@ -190,3 +190,10 @@ def test_a_helper_that_fails_is_asked_once_and_told_by_what_it_said(cli, address
     lines = examined(cli, {"type": "http", "url": f"{address}/gateway", "headers_helper": line})
     assert lines[0].endswith("one: headers_helper has ended with exit code 1: the token [secret] has expired")
     assert note.read_text() == "x"
+
+
+def test_a_variable_as_a_shell_has_it_is_named(cli, address):
+    headers = {"Authorization": "Bearer $NOTES_TOKEN", "X-Key": "${KEY:-k}"}
+    lines = examined(cli, {"type": "http", "url": f"{address}/expired", "headers": headers})
+    assert "    $NOTES_TOKEN in its headers is not filled in: write ${NOTES_TOKEN}" in lines
+    assert not any("$KEY" in line for line in lines)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -276,3 +277,24 @@ def test_the_folder_that_fills_a_plugin_is_named_and_no_folder_of_ours(cli: Cli,
     done = cli.run("plugin", "install", "--dir", str(folder), "--yes")
     assert done.code == 1 and ".claude-plugin/plugin.json: `name` must be" in done.err
     assert ".staging" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("said", "hint"),
+    [
+        ("fatal: could not read Username for 'https://x': terminal prompts disabled", "reached by ssh"),
+        ("git@x: Permission denied (publickey).", "ssh-add"),
+        ("Host key verification failed.", "connect once by hand"),
+        ("fatal: couldn't find remote ref v9", "no branch and no tag"),
+        ("fatal: Could not resolve host: x", "check the name of the host"),
+    ],
+)
+@pytest.mark.skipif(sys.platform == "win32", reason="a git that is a script of the shell")
+def test_what_git_says_is_answered_with_a_way_on(cli: Cli, tmp_path: Path, said: str, hint: str) -> None:
+    script = f'#!/bin/sh\ncase "$*" in *" init "*) exit;; esac\necho "{said}" >&2\nexit 128\n'
+    folder = kit.write(tmp_path / "bin", {"git.sh": script})
+    (folder / "git.sh").rename(folder / "git")
+    store = cli.work / "kit"
+    kit.write(store, plain("kit"))
+    done = cli.run("plugin", "install", "--git", "./kit", "--yes", env={"PATH": str(folder)})
+    assert done.code == 1 and said in done.err and hint in done.err, done.err

@@ -8,6 +8,7 @@ transports https and ssh are left, or the file system for a path that a person t
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -47,6 +48,20 @@ _PINS: Final = (
     "protocol.allow=never",
     "protocol.ext.allow=never",
 )
+_WAYS: Final = (
+    (
+        r"(?i)could not read Username|terminal prompts disabled|Authentication failed",
+        "is it written rightly? one that is private is reached by ssh: git@HOST:OWNER/NAME.git",
+    ),
+    (r"(?i)Permission denied \(publickey", "ssh asks nobody here: ssh-add lets its agent have the key"),
+    (
+        r"(?i)Host key verification failed",
+        "ssh asks nobody here: connect once by hand, and look at its key",
+    ),
+    (r"(?i)couldn't find remote ref", "it has no branch and no tag of this name"),
+    (r"(?i)Could not resolve host", "check the name of the host, and the network"),
+)
+"""What git says -> what to do about it."""
 _ATTRIBUTES: Final = b"* -export-ignore -export-subst -filter -ident -working-tree-encoding\n"
 """Above those of the repository: what is packed is every file of the tree, as it was committed."""
 _LINK: Final = "120000"
@@ -151,5 +166,6 @@ class Repositories:
             raise SourceFailed(f"git {words[0]}: {error.message}") from error
         if done.exit_code != 0:
             said = one_line(done.stderr.text(), max_chars=300) or "it did not end in time"
-            raise SourceFailed(f"git {words[0]} failed: {said}")
+            hint = next((way for pattern, way in _WAYS if re.search(pattern, said)), None)
+            raise SourceFailed(f"git {words[0]} failed: {said}", hint=hint)
         return done

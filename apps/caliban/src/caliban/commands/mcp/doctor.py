@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import time
 from collections.abc import Iterator, Mapping
@@ -76,7 +77,7 @@ async def _all(listed: ListedServers, configs: tuple[ServerConfig, ...]) -> list
         else:
             examined = await _examined(connector, config)
             login = login_of_row(listed, config)
-            notes = (*examined.notes, login) if login else examined.notes
+            notes = (*examined.notes, *_unfilled(config), *((login,) if login else ()))
             found[config.name] = replace(examined, notes=notes, data={**examined.data, "login": login})
 
     async with anyio.create_task_group() as group:
@@ -109,6 +110,16 @@ async def _examined(connector: Connector, config: ServerConfig) -> Examined:
             return await _listed(client, config, began, connected)
     except CalibanError as error:
         return _failed(config, error, client)
+
+
+def _unfilled(config: ServerConfig) -> Iterator[str]:
+    """Variables as a shell has them, which a server is sent as they are written: whole words alone, for a
+    password may hold such a sign.
+    """
+    for what, texts in (("headers", config.headers), ("env", config.env), ("url", {"": config.url})):
+        for text in texts.values():
+            for name in re.findall(r"(?:^|\s)\$([A-Z_][A-Z0-9_]*)$", text):
+                yield f"${name} in its {what} is not filled in: write ${{{name}}}"
 
 
 def _failed(config: ServerConfig, error: CalibanError, client: McpClient | None) -> Examined:
