@@ -298,3 +298,25 @@ def test_what_git_says_is_answered_with_a_way_on(cli: Cli, tmp_path: Path, said:
     kit.write(store, plain("kit"))
     done = cli.run("plugin", "install", "--git", "./kit", "--yes", env={"PATH": str(folder)})
     assert done.code == 1 and said in done.err and hint in done.err, done.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a right there")
+def test_words_for_agents_may_be_links_and_nothing_else(cli: Cli, tmp_path: Path) -> None:
+    """Repositories have AGENTS.md as a link to CLAUDE.md: no part of a plugin reads either."""
+    repository = kit.write(tmp_path / "kit", plain("kit") | {"CLAUDE.md": "ours\n"})
+    (repository / "AGENTS.md").symlink_to("CLAUDE.md")
+    (repository / "GEMINI.md").symlink_to("/etc/passwd")
+    kit.commit(repository)
+    packed = tmp_path / "kit.tar.gz"
+    kit.git(repository, "archive", "--format=tar.gz", "--prefix=kit-1.0/", f"--output={packed}", "HEAD")
+    for how in (("--git", str(repository)), ("--dir", str(repository)), ("--archive", str(packed))):
+        done = cli.run("plugin", "install", *how, "--yes")
+        assert done.code == 0, done.err
+        (tree,) = (cli.home / ".local/share/caliban/plugins/trees/kit").iterdir()
+        assert sorted(path.name for path in tree.glob("*.md")) == ["CLAUDE.md"]
+    (repository / "skills" / "AGENTS.md").symlink_to("tidy/SKILL.md")
+    kit.commit(repository)
+    kit.git(repository, "archive", "--format=tar.gz", "--prefix=kit-1.0/", f"--output={packed}", "HEAD")
+    for how in (("--git", str(repository)), ("--dir", str(repository)), ("--archive", str(packed))):
+        done = cli.run("plugin", "install", *how, "--yes")
+        assert done.code == 1 and "is a link" in done.err

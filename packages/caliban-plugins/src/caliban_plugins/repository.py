@@ -22,7 +22,7 @@ from caliban_plugins.paths import shown_path
 from caliban_plugins.programs import program_on
 from caliban_plugins.source import PluginSource
 from caliban_plugins.table import MAX_JSON_BYTES
-from caliban_plugins.tree import write_file
+from caliban_plugins.tree import WORDS_FOR_AGENTS, write_file
 from caliban_process import Command, Completed, NotStarted, Runner
 from caliban_process.errors import ProcessError
 from caliban_process.output import OutputLimit
@@ -142,8 +142,9 @@ class Repositories:
         for row in rows:
             mode, _, rest = row.partition(b" ")
             kind = {_LINK: "a link", _SUBMODULE: "a submodule"}.get(mode.decode("ascii", "replace"))
-            if kind is not None:
-                name = rest.partition(b"\t")[2].decode("utf-8", "replace")
+            name = rest.partition(b"\t")[2].decode("utf-8", "replace")
+            own = name.removeprefix(f"{source.inside}/") if source.inside else name
+            if kind is not None and not (mode == _LINK.encode() and own in WORDS_FOR_AGENTS):
                 raise SourceFailed(f"{source.words}: {shown_path(name)} is {kind}: files and folders alone")
 
     async def _git(

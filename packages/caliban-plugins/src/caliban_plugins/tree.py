@@ -25,6 +25,11 @@ SKIPPED: Final = (".git", ".DS_Store", "__pycache__")
 """What lies in a folder that somebody works in, and is no part of a plugin."""
 
 
+WORDS_FOR_AGENTS: Final = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
+"""Told to agents that work on a plugin, and read by no part of it: in many repositories they are links to each
+other. In a plugin's own folder one that is a link is left out; every other link is refused."""
+
+
 class TreeFile(Struct, frozen=True, kw_only=True):
     """One file: its path with slashes, its size, whether it may be run, and the SHA-256 of its bytes."""
 
@@ -158,6 +163,8 @@ def _below(folder: Path, prefix: str, bounds: Bounds) -> Iterator[tuple[str, os.
                     continue
                 path = bounds.path(prefix + entry.name)
                 status = entry.stat(follow_symlinks=False)
+                if stat.S_ISLNK(status.st_mode) and path in WORDS_FOR_AGENTS:
+                    continue
                 if stat.S_ISDIR(status.st_mode):
                     yield from _below(folder / entry.name, f"{path}/", bounds)
                 elif stat.S_ISREG(status.st_mode):
