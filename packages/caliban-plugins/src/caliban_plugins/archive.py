@@ -125,7 +125,7 @@ def _tar_members(data: bytes, name: str) -> Iterator[tuple[str, bytes | None, bo
 
 
 def _is_left_out(name: str) -> bool:
-    """Whether a link may stand there, for nobody reads it: in the plugin's folder, which may be the only one."""
+    """Whether a link may stand there, for nobody reads it: in the plugin's folder, or the only one."""
     folder, _, own = name.removeprefix("./").rpartition("/")
     return own in WORDS_FOR_AGENTS and "/" not in folder
 

@@ -26,8 +26,8 @@ SKIPPED: Final = (".git", ".DS_Store", "__pycache__")
 
 
 WORDS_FOR_AGENTS: Final = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
-"""Told to agents that work on a plugin, and read by no part of it: in many repositories they are links to each
-other. In a plugin's own folder one that is a link is left out; every other link is refused."""
+"""Told to agents that work on a plugin, and read by no part of it: in many repositories they are links to
+each other. In a plugin's own folder one that is a link is left out; every other link is refused."""
 
 
 class TreeFile(Struct, frozen=True, kw_only=True):
