@@ -72,6 +72,18 @@ def test_what_is_denied_stays_so_in_every_spelling(url: str) -> None:
     assert "denied_mcp_servers" in (listed_problem(config, settings, values.get) or "")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("name", ["awslabs_core", "awslabs.core", "awslabs core"])
+@pytest.mark.parametrize("kind", ["denied", "allowed"])
+def test_a_name_is_that_of_the_server_or_of_its_file(name: str, kind: str) -> None:
+    for entry in (name, {"name": name}):
+        settings: dict[str, Any] = {f"{kind}_mcp_servers": [entry]}
+        config = ServerConfig(name="awslabs_core", scope="project", command="x")
+        other = ServerConfig(name="other", scope="project", command="x")
+        is_denied = kind == "denied"
+        assert (listed_problem(config, settings, {}.get) is not None) is is_denied  # type: ignore[arg-type]
+        assert (listed_problem(other, settings, {}.get) is None) is is_denied  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("config", "is_used"),
     [

@@ -10,6 +10,7 @@ from caliban_mcp.config import ServerConfig
 from caliban_mcp.errors import ServerMisconfigured
 from caliban_mcp.variables import expanded
 from caliban_settings import Settings
+from caliban_settings.server_names import server_name
 
 
 def listed_problem(
@@ -18,9 +19,10 @@ def listed_problem(
     """Why the lists of settings do not let this server be used, or `None`.
 
     What counts is what a variable stands for, which `value_of` says; an entry that has the same variable
-    means it too. On the list of those that are denied each member of an entry that fits counts. On the other
-    list a program has to be there by its whole command where any entry names one, and an address by its URL:
-    a name is anybody's. One that lives in the program which has started the run has a name alone.
+    means it too. A name is that of the server here, or the one that its file has. On the list of those that
+    are denied each member of an entry that fits counts. On the other list a program has to be there by its
+    whole command where any entry names one, and an address by its URL: a name is anybody's. One that lives in
+    the program which has started the run has a name alone.
     """
     for entry in settings.get("denied_mcp_servers") or ():
         if any(_is_denied(config, kind, value, value_of) for kind, value in _members(entry)):
@@ -45,7 +47,7 @@ def _members(entry: Any) -> Iterator[tuple[str, Any]]:
 
 def _is_allowed(config: ServerConfig, kind: str, value: Any, value_of: Callable[[str], str | None]) -> bool:
     if kind == "name":
-        return bool(value == config.name)
+        return config.name in (value, server_name(value) if ":" not in value else value)
     if kind == "command":
         return config.kind == "stdio" and _is_command(config, value, value_of)
     is_address = config.kind not in ("stdio", "sdk")
