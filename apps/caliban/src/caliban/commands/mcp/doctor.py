@@ -113,8 +113,9 @@ async def _examined(connector: Connector, config: ServerConfig) -> Examined:
 
 
 def _unfilled(config: ServerConfig) -> Iterator[str]:
-    """Variables as a shell has them, which a server is sent as they are written: whole words alone, for a
-    password may hold such a sign.
+    """Variables as a shell has them, which a server is sent as they are written.
+
+    Whole words alone: a password may hold such a sign.
     """
     for what, texts in (("headers", config.headers), ("env", config.env), ("url", {"": config.url})):
         for text in texts.values():
