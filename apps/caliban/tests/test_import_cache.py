@@ -87,8 +87,8 @@ def test_patterns_of_modules_are_compiled_by_the_first_starts_only(site: Site) -
         site.write(
             f"m{number}", f"__import__('re').compile('[ab]{{{number}}}').match('{'a' * number}') and 1"
         )
-    asked = "print(cache._patterns and cache._patterns.missed)"
-    assert site.run(asked)[1].endswith("None\n")
+    asked = "print(cache._kept and cache._kept['re patterns'].missed)"
+    assert site.run(asked)[1].endswith("{}\n")
     assert site.run(asked)[1].endswith("20\n")
     before = site.place.stat().st_ino
     count, words = site.run(asked)
