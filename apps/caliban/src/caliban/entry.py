@@ -56,11 +56,8 @@ def enter(at_end: Callable[[], None] | None = None, first: FirstFrame | None = N
 def _run(
     arguments: list[str], signals: EarlySignals, first: FirstFrame | None, leave: Callable[[int], NoReturn]
 ) -> int:
-    import gc
-
     if not os.environ.get("CALIBAN_DEBUG"):
         sys.unraisablehook = _say_nothing  # what a loop that was half made complains of helps nobody
-    gc.disable()  # nothing of what is imported ever becomes garbage; a run that begins turns it on again
     from caliban.main import run
 
     return run(arguments, signals, first=first, leave=leave)
