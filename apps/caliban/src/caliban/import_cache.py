@@ -214,8 +214,8 @@ class CachedLoader(SourceFileLoader):
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """A module with all that the import system sets.
 
-        It would look for each of these first, and make an error of each that is not there: a sixth of the work
-        of loading a module.
+        It would look for each of these first, and make an error of each that is not there: a sixth of the
+        work of loading a module.
         """
         module = type(sys)(spec.name)
         names = vars(module)
