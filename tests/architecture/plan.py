@@ -135,7 +135,7 @@ HEAVY_AT_IMPORT: Mapping[str, tuple[str, ...]] = {
 
 LAZY_DOORS: Mapping[str, str] = {
     "caliban.__main__": "imports are made quick before there are any",
-    "caliban.import_cache": "patterns are served once something imports `re`",
+    "caliban.import_cache": "what serves a module is loaded when that module is",
     "caliban.entry": "looks at the arguments before it imports anything more",
     "caliban.about": "the version is told without the flags",
     "caliban.cli.help": "errors need more than help does",
