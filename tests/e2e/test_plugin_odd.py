@@ -320,3 +320,15 @@ def test_words_for_agents_may_be_links_and_nothing_else(cli: Cli, tmp_path: Path
     for how in (("--git", str(repository)), ("--dir", str(repository)), ("--archive", str(packed))):
         done = cli.run("plugin", "install", *how, "--yes")
         assert done.code == 1 and "is a link" in done.err
+
+
+def test_a_web_page_in_the_place_of_a_file_is_called_one(cli: Cli, tmp_path: Path) -> None:
+    page = "\n<!DOCTYPE html><html><title>kit/marketplace.json</title></html>\n"
+    kit.write(tmp_path, {"shop/marketplace.json": page, "kit.tar.gz": page})
+    for words, what in (
+        (("marketplace", "add", str(tmp_path / "shop")), "no JSON"),
+        (("install", "--archive", str(tmp_path / "kit.tar.gz"), "--yes"), "no archive"),
+    ):
+        done = cli.run("plugin", *words)
+        assert done.code == 1 and f"is a web page, and {what}" in done.err
+        assert "hint: name the repository, or the address of the file itself" in done.err

@@ -22,6 +22,7 @@ from caliban_common.errors import CalibanError
 from caliban_common.files import ensure_private_dir
 from caliban_plugins.errors import ArchiveRefused, TreeRefused
 from caliban_plugins.paths import shown_path
+from caliban_plugins.table import PAGE_HINT
 from caliban_plugins.tree import (
     MAX_FILE_BYTES,
     MAX_FILES,
@@ -51,6 +52,8 @@ def unpack(data: bytes, target: Path, *, name: str = "the archive") -> None:
     """
     if len(data) > MAX_ARCHIVE_BYTES:
         raise ArchiveRefused(f"{name} has more than {MAX_ARCHIVE_BYTES:,} bytes")
+    if data[:1024].lstrip()[:1] == b"<":
+        raise ArchiveRefused(f"{name} is a web page, and no archive", hint=PAGE_HINT)
     members = _zip_members if data.startswith(b"PK") else _tar_members
     bounds = Bounds(name)
     kinds: dict[str, bool] = {}
