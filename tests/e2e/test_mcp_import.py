@@ -150,3 +150,13 @@ def test_a_name_that_a_source_does_not_have_is_answered_with_those_that_it_has(c
     (cli.work / "mine.json").write_text(servers(one={"command": "a"}, two={"command": "b"}))
     done = cli.run("mcp", "import", "mine.json", "zebra")
     assert done.code == 66 and "hint: there are: one, two" in done.err
+
+
+def test_a_field_that_a_form_left_empty_says_nothing(cli):
+    entries = {"far": {"url": "https://x.example/mcp", "command": ""}, "near": {"command": "n", "url": None}}
+    (cli.work / ".mcp.json").write_text(servers(**entries, none={"command": "", "url": ""}))
+    listed = cli.run("mcp", "list", "--trust-project", "--json")
+    rows = {row["name"]: row["kind"] for row in map(json.loads, listed.out.splitlines())}
+    assert (rows["far"], rows["near"]) == ("http", "stdio")
+    assert cli.run("mcp", "import", ".mcp.json").code == 1
+    assert set(written(cli)) == {"far", "near"}

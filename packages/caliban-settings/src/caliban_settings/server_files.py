@@ -27,6 +27,7 @@ _TYPES: Final[Mapping[str, str]] = {
     "streamableHttp": "http",
     "remote": "http",
 }
+_OTHER: Final[Mapping[str, str]] = {"command": "url", "url": "command"}
 MAX_SERVERS: Final = 256
 
 
@@ -94,6 +95,8 @@ def servers_of(table: Mapping[str, Any]) -> dict[str, Any]:
                 ours["oauth_config"] = value
             case "env" | "headers" | "args" if value is None:
                 continue
+            case "command" | "url" if value in ("", None) and table.get(_OTHER[name]):
+                continue  # a form of another program leaves the field that does not apply empty
             case "name" | "instance" if table.get("type") == "sdk":
                 continue  # it is called by its key
             case _:
