@@ -58,6 +58,19 @@ def test_plan_mode_of_the_models_own_is_left_where_nobody_can_be_asked(cli):
     assert (done.code, saved(cli)["plan_mode"]) == (0, False)
 
 
+def test_what_stands_behind_the_beginning_of_plan_mode_in_one_reply_is_held_by_it(cli):
+    enter = wire.tool_use("EnterPlanMode", {}, id="t1")
+    before, behind = (
+        wire.tool_use("Write", {"path": name, "content": "x"}, id=name) for name in ("before", "made")
+    )
+    cli.script(wire.exchange(before, enter, behind), DONE)
+    cli.run("-p", "go", "--session", "s", *STREAM, "--permission-mode", "acceptEdits")
+    told = results(cli, 1)
+    assert "Wrote before" in told[0] and "Plan mode is on" in told[1]
+    assert "not available in plan mode" in told[2]
+    assert (cli.work / "before").exists() and not (cli.work / "made").exists()
+
+
 def test_a_plan_that_a_person_asked_for_is_approved_by_the_next_run(cli):
     done = say(cli, PLAN, WRITE, flags=("--permission-mode", "plan", "--allow", "ExitPlanMode"))
     denial = results(cli, 1)[0]

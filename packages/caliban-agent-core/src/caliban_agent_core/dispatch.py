@@ -2,8 +2,8 @@
 
 Hooks and rules are asked call by call, in the model's order. What they allow starts at once and runs in
 parallel, bounded by a limit; what they leave to a person is asked side by side meanwhile. Calls with the same
-conflict key run one after the other, in order. `ToolCallEnd` comes in the order calls finish, the results
-enter the history in the order the model made the calls.
+conflict key run one after the other, in order; those behind one that begins plan mode are judged once it is
+over. `ToolCallEnd` comes in the order calls finish, the results enter the history in the model's order.
 """
 
 from __future__ import annotations
@@ -142,15 +142,20 @@ class Dispatcher:
         self._context = context
 
     async def run(self, work: ToolBatch) -> None:
-        """Give every call of `work` its result, but for those that wait for an approval.
-
-        Raises nothing for what a model or a tool did.
-        """
-        passed: list[Passed] = []
+        """Give every call of `work` its result, or leave it waiting. Raises nothing for what a tool did."""
         last: dict[str | None, Passed] = {}
-        for place, call in enumerate(work.calls):
-            await self._state.emit(ToolCallReady(turn=work.turn, call=call))
-            item = await self._prepare(place, call, work)
+        for stretch in work.tools.stretches(work.calls):
+            await self._run_stretch(stretch, work, last)
+        for call in work.open_calls():
+            # A tool that cancelled itself: nothing was raised, and there is no result.
+            await self._state.emit(interruption(call, work.turn))
+
+    async def _run_stretch(self, places: range, work: ToolBatch, last: dict[str | None, Passed]) -> None:
+        """Judge the calls at `places` one by one, then run them; `last` has one for each conflict key."""
+        passed: list[Passed] = []
+        for place in places:
+            await self._state.emit(ToolCallReady(turn=work.turn, call=work.calls[place]))
+            item = await self._prepare(place, work.calls[place], work)
             if item is not None:
                 passed.append(replace(item, after=last.get(item.key)))
                 if item.key is not None:
@@ -167,9 +172,6 @@ class Dispatcher:
             async with anyio.create_task_group() as group:
                 for item in passed:
                     group.start_soon(self._pass, item, work, limiter)
-        for call in work.open_calls():
-            # A tool that cancelled itself: nothing was raised, and there is no result.
-            await self._state.emit(interruption(call, work.turn))
 
     async def tell_batch(self, work: ToolBatch) -> None:
         """Tell the hooks of calls that are all over; not of a reply whose calls wait for somebody."""

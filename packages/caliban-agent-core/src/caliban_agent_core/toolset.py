@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct
 
 from caliban_agent_core.errors import ToolDefinitionError
 from caliban_common.codec import MAX_LEVELS
+from caliban_common.message import ToolUseBlock
 from caliban_common.tool import FixedTools, Tool, ToolSource, ToolSpec
 
 
@@ -31,6 +32,15 @@ class ToolSnapshot(Struct, frozen=True, kw_only=True):
     specs: tuple[ToolSpec, ...]
     by_name: Mapping[str, Tool]
     hidden: tuple[str, ...] = ()
+
+    def stretches(self, calls: Sequence[ToolUseBlock]) -> Iterator[range]:
+        """The places of calls that are judged together: a stretch ends with a call that begins plan mode."""
+        start = 0
+        for end, call in enumerate(calls, start=1):
+            tool = self.by_name.get(call.name)
+            if end == len(calls) or (tool is not None and tool.spec.begins_plan):
+                yield range(start, end)
+                start = end
 
 
 class ToolSnapshots:

@@ -46,7 +46,8 @@ class ToolSpec(Struct, frozen=True, kw_only=True):
     `roles` say what arguments mean to policies: permission patterns such as `Bash:git *` match the command,
     the paths or the URL among them, and the main argument where there are none. A call that agrees with an
     earlier one in the `repeat_key` makes its result stale; without a key none does. A call of a tool that
-    `ends_plan` leaves plan mode. What a call says to a tool that `lasts` holds until the next one, as a list
+    `begins_plan` enters plan mode, and those behind it in a reply are judged in that; one of a tool that
+    `ends_plan` leaves it. What a call says to a tool that `lasts` holds until the next one, as a list
     of tasks does: it outlives a summary of the conversation. `aliases` are names that models give to its
     arguments, and the right ones (also `timeout`, in milliseconds, for `timeout_seconds`); `extras` are
     arguments that change nothing. `shows` are the arguments in the line that a person reads of a call, in
@@ -63,6 +64,7 @@ class ToolSpec(Struct, frozen=True, kw_only=True):
     main_argument: str | None = None
     roles: Mapping[str, ArgumentRole] = field(default_factory=dict)
     repeat_key: RepeatKey | None = None
+    begins_plan: bool = False
     ends_plan: bool = False
     lasts: bool = False
     aliases: Mapping[str, str] = field(default_factory=dict)

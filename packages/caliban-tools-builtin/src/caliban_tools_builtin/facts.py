@@ -38,6 +38,7 @@ class ToolFacts(Struct, frozen=True, kw_only=True):
     required: tuple[str, ...] = ()
     roles: Mapping[str, ArgumentRole] = MappingProxyType({})
     repeat_key: RepeatKey | None = None
+    begins_plan: bool = False
     ends_plan: bool = False
     lasts: bool = False
     deferred: bool = False

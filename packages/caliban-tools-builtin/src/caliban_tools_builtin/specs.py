@@ -69,6 +69,7 @@ def _spec(name: str) -> ToolSpec:
         main_argument=next((name for name in facts.required if _is_text(facts, name)), None),
         roles=facts.roles,
         repeat_key=facts.repeat_key,
+        begins_plan=facts.begins_plan,
         ends_plan=facts.ends_plan,
         lasts=facts.lasts,
         deferred=facts.deferred,

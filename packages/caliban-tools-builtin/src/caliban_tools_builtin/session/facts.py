@@ -32,7 +32,9 @@ FACTS: Final[Mapping[str, ToolFacts]] = {
         shows=(ShownArgument(name="todos", of="content", where=("status", "in_progress")),),
         aliases={"items": "todos", "tasks": "todos", "list": "todos"},
     ),
-    "EnterPlanMode": ToolFacts(kind="session", needs="board", properties={}, extras=(*SAID, "plan")),
+    "EnterPlanMode": ToolFacts(
+        kind="session", needs="board", properties={}, extras=(*SAID, "plan"), begins_plan=True
+    ),
     "ExitPlanMode": ToolFacts(
         kind="session",
         needs="board",
