@@ -19,7 +19,7 @@ _REPOSITORY: Final = ".git"
 _NAMES: Final = frozenset(name for name in READ_BY_THEMSELVES if "/" not in name)
 _OF_A_PROJECT: Final = (".caliban", ".claude", ".mcp.json", ".envrc", ".caliban.toml", "caliban.toml")
 """What would take effect as soon as somebody works in a repository within: not to be made there either."""
-_NOT_OURS: Final = frozenset(
+NOT_OURS: Final = frozenset(
     ("node_modules", "site-packages", "__pycache__", ".venv", "venv", ".tox", ".nox", "target", ".cache")
 )
 """Not looked into: what package managers and compilers fill."""
@@ -50,7 +50,7 @@ def nested_entries(root: str) -> NestedEntries:
                 paths[f"{folder}/{name}"] = None
                 if name == _REPOSITORY:
                     paths.update((f"{folder}/{other}", None) for other in _OF_A_PROJECT)
-            elif is_folder and name.lower() not in _NAMES and name not in _NOT_OURS:
+            elif is_folder and name.lower() not in _NAMES and name not in NOT_OURS:
                 deeper = deeper or depth >= MAX_DEPTH
                 if depth < MAX_DEPTH:
                     waiting.append((f"{folder}/{name}", depth + 1))

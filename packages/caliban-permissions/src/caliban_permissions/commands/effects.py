@@ -73,13 +73,20 @@ def possible_targets(argv: tuple[str, ...]) -> Iterator[str]:
     harmless = name in _ONLY_READ or (name == "git" and bool(_GIT_ONLY_READS.intersection(argv[1:2])))
     if (harmless and not effects) or any(True for _ in write_targets(argv)):
         return
-    tokens = (token for word in argv[1:] for token in _tokens(word, in_sed=name in ("sed", "gsed")))
+    said = (word for word in argv[1:] if not (name in _ONLY_READ and word.startswith("--exclude")))
+    tokens = (token for word in said for token in _tokens(word, in_sed=name in ("sed", "gsed")))
     for number, token in enumerate(
         token for token in tokens if "/" in token or "." in token[:1] or "." in token[-9:]
     ):
         if number == _MAX_TOKENS:
             return
         yield token
+
+
+def formatted(argv: tuple[str, ...]) -> Iterator[str]:
+    """The operands of a formatter that changes the sources that it is given, or those below a directory."""
+    if argv and _formats(program(argv[0]), argv):
+        yield from (word for word in argv[1:] if not word.startswith("-"))
 
 
 def _formats(name: str, argv: tuple[str, ...]) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 
 from caliban_common.lazy import lazy_pattern
 from caliban_permissions.commands.wrappers import program
@@ -25,6 +26,9 @@ _GIT_READS = frozenset(
     "show diff log blame annotate cat-file grep archive hash-object format-patch apply am range-diff "
     "diff-tree diff-index diff-files difftool whatchanged stash commit tag notes bundle".split()
 )
+_FINDS = ("find", "gfind")
+_TESTS = frozenset("-name -iname -path -ipath -wholename -iwholename".split())
+_PASSES_BY = frozenset("grep egrep fgrep ggrep rgrep tar gtar bsdtar rsync diff".split())
 _ALL_OPERANDS = frozenset(
     "mv tee touch truncate rm rmdir unlink mkdir mkfifo mknod shred sponge chattr setfacl setfattr".split()
 )
@@ -62,8 +66,8 @@ def read_candidates(argv: tuple[str, ...]) -> Iterator[str]:
     is_git = name == "git"
     if is_git and not _GIT_READS.intersection(argv[1:]):
         return
-    for word in argv[1:]:
-        if not word or word == "-":
+    for before, word in pairwise(argv):
+        if not word or word == "-" or _leaves_out(name, before, word):
             continue
         if not word.startswith("-"):
             yield word
@@ -79,6 +83,17 @@ def read_candidates(argv: tuple[str, ...]) -> Iterator[str]:
             yield word.partition(":")[2]
         if word.lower().startswith("file:"):
             yield "/" + word[5:].lstrip("/").removeprefix("localhost/")
+
+
+def _leaves_out(name: str, before: str, word: str) -> bool:
+    """Whether a word only says which files are not read, or which names are looked for."""
+    if name in _FINDS:
+        return before in _TESTS
+    if name in _PASSES_BY:
+        return word.startswith(("--exclude=", "--exclude-dir="))
+    if name in ("rg", "ag", "ugrep"):
+        return word.startswith(("!", "-g!", "--glob=!", "--iglob=!"))
+    return name == "git" and word.startswith((":!", ":^", ":(exclude)"))
 
 
 def _read_by_options(argv: tuple[str, ...]) -> Iterator[str]:

@@ -82,6 +82,7 @@ class _CommandJudge:
         if not exact:
             parts += self._perhaps_writes()
         parts += self._reads()
+        parts += self._below(exact=exact)
         parts = [unreadable(self.command.tools, part, self.chain) for part in parts]
         parts = self._with_may_match(parts)
         return conclude(tuple(parts), self.command)
@@ -261,6 +262,13 @@ class _CommandJudge:
                 yield JudgedPart("read", subject.names.given, ruling.action, ruling, subject=subject)
             elif subject.names.uncertain is not None:
                 yield from self._perhaps_read(subject)
+
+    def _below(self, *, exact: bool) -> Iterator[JudgedPart]:
+        """What the line reaches below directories, and in repositories, of what rules deny or ask about."""
+        if self.chain.guards_reads or self.chain.guards_edits:
+            from caliban_permissions.commands.below import Below
+
+            yield from Below(self.command, self.chain, self.now).parts(exact=exact)
 
     def _read_by_commands(self) -> Iterator[PathSubject]:
         for simple in self.command.simple_commands:

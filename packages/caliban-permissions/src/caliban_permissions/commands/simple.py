@@ -239,7 +239,7 @@ class SimpleSubject:
         expanded = self.expanded
         if not self.parsed.words or expanded is None:
             return ()
-        argv = self._arguments
+        argv = self.arguments
         items = []
         local = (*self._outside(argv), *self._local_program(argv), *self._repositories(argv))
         for item in (*side_effects(argv), *local):
@@ -261,7 +261,7 @@ class SimpleSubject:
     @cached_property
     def planted(self) -> bool:
         """Whether a program that it names may be one that somebody put into the search path."""
-        argv = self._arguments
+        argv = self.arguments
         if not argv or not self.command.place.search_path:
             return False
         names = argv if program(argv[0]) in WRAPPERS else argv[:1]
@@ -270,26 +270,26 @@ class SimpleSubject:
 
     def reads(self) -> Iterator[PathSubject]:
         """The files that the simple command may read, by its arguments and its input redirects."""
-        names = list(read_candidates(self._arguments)) if self._arguments else []
+        names = list(read_candidates(self.arguments)) if self.arguments else []
         for item in self.parsed.redirects:
             if item.op in READING:
                 names += (item.target.text, *self.targets(item))
         names += read_inside([self.forms])
-        if self._arguments:
+        if self.arguments:
             names += (word.text.partition("=")[2] for word in self.parsed.assigns)
         yield from self._subjects(dict.fromkeys(filter(None, names)), (READER,))
 
     def written(self) -> Iterator[PathSubject]:
         """The files that a known command writes by its arguments."""
-        names = list(all_write_targets(self._arguments)) if self._arguments else []
+        names = list(all_write_targets(self.arguments)) if self.arguments else []
         yield from self._subjects(dict.fromkeys((*names, *written_inside([self.forms]))), EDITORS)
 
     def perhaps_written(self) -> Iterator[PathSubject]:
         """The files in the arguments of a command that may change them, for all that is known of it."""
-        if self._arguments:
-            yield from self._subjects(possible_targets(self._arguments), EDITORS)
+        if self.arguments:
+            yield from self._subjects(possible_targets(self.arguments), EDITORS)
         yield from self._subjects(named_in_code(self.forms), EDITORS)
-        if "patch" in map(program, self._arguments):
+        if "patch" in map(program, self.arguments):
             given = (item.body or item.target.text for item in self.parsed.redirects if item.op[:2] == "<<")
             yield from self._subjects((name for text in given for name in patched(text)), EDITORS)
 
@@ -313,7 +313,7 @@ class SimpleSubject:
                 yield PathSubject(tools, PathNames(path, uncertain=names.refused))
 
     @cached_property
-    def _arguments(self) -> tuple[str, ...]:
+    def arguments(self) -> tuple[str, ...]:
         """The arguments after file-name expansion, as far as it is known."""
         return self.parsed.argv if self.expanded is None else tuple(text for _, text in self.expanded)
 

@@ -18,7 +18,7 @@ _TARGET = lazy_pattern(r">[>|&]? *([^ \t\n;&|()<>`{}]+)")
 _PROCESS = lazy_pattern(r"/proc/(?:self|thread-self|\?+|[0-9]+)/(?:task/[^/]+/)?(cwd|root)(?=/|$)")
 READING = ("<", "<>")
 _FED = frozenset({"xargs", "gxargs", "parallel"})
-_NAMES = frozenset({"echo", "printf", "find", "gfind", "ls", "fd", "fdfind"})
+_NAMES = frozenset({"echo", "printf"})
 _MAX_TEXTS = 64
 
 

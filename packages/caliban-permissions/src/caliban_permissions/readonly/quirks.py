@@ -27,7 +27,7 @@ _CHARACTER_SET = lazy_pattern(r"[A-Za-z0-9_.:+-]*(?://[A-Za-z,]*)*")
 _ZIP_ENDINGS = (".zip", ".ZIP")
 _GZIP_ENDINGS = (".gz", ".z", "-gz", ".Z", "-z", "_z", ".tgz", ".taz")
 _BRACES = lazy_pattern(r"([^{}]*)\{([^{}]*)\}([^{}]*)")
-_TYPES: Mapping[str, str] = {
+TYPES: Mapping[str, str] = {
     "py": "*.py *.pyi",
     "python": "*.py *.pyi",
     "js": "*.js *.jsx *.vue *.cjs *.mjs",
@@ -107,16 +107,16 @@ def readmitted(arguments: KnownArguments) -> tuple[str, ...] | None:
     anyhow = [value for name, value in arguments.values if name == "iglob" and value[:1] != "!"]
     types = [value for name, value in arguments.values if name in ("t", "type")]
     if anyhow or (globs and not types):
-        names = tuple(name for glob in globs for name in _alternatives(glob.rpartition("/")[2]))
+        names = tuple(name for glob in globs for name in alternatives(glob.rpartition("/")[2]))
         return names if not anyhow and plain_globs(names) and all(names) else ()
     if globs:
         return ()
     if types:
-        return tuple(" ".join(_TYPES[name] for name in types).split()) if set(types) <= set(_TYPES) else ()
+        return tuple(" ".join(TYPES[name] for name in types).split()) if set(types) <= set(TYPES) else ()
     return None
 
 
-def _alternatives(glob: str) -> tuple[str, ...]:
+def alternatives(glob: str) -> tuple[str, ...]:
     """The globs that one with a list in braces stands for; an odd one for anything."""
     if "{" not in glob and "}" not in glob:
         return (glob,)

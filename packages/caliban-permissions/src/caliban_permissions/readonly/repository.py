@@ -13,10 +13,12 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from msgspec import Struct
+
 from caliban_common.lazy import lazy_pattern
 from caliban_common.paths import expand_user
 from caliban_permissions.paths import real_path
-from caliban_permissions.readonly.index import index_names
+from caliban_permissions.readonly.index import IndexEntry, index_entries, index_names
 
 _SECTION = lazy_pattern(r"\[\s*([A-Za-z0-9.-]+)(?:\s+\"[^\"\n]*\")?\s*\]")
 _HEAD = lazy_pattern(r"ref: refs/|[0-9a-f]{40}")
@@ -63,6 +65,32 @@ def tracked_names(directory: str) -> tuple[str, ...] | None:
     if len(found) != 1:
         return None
     return index_names((found[0] if found[0].is_dir() else _linked(found[0])) / "index")
+
+
+class WorkingTree(Struct, frozen=True, kw_only=True):
+    """The `top` of a working tree, with the files that git holds there.
+
+    `own` is the directory of git for it, `common` that for all trees of the repository. `entries` are
+    `None` where the index cannot be read.
+    """
+
+    top: str
+    entries: tuple[IndexEntry, ...] | None
+    own: str
+    common: str
+
+
+def working_tree(directory: str) -> WorkingTree | None:
+    """The working tree that a canonical `directory` is in; `None` where it is in none."""
+    entry = next(_candidates(directory), None)
+    if entry is None or entry.rpartition("/")[2] != ".git":
+        return None
+    git_directory = Path(entry)
+    own = git_directory if git_directory.is_dir() else _linked(git_directory)
+    commondir = _read(own / "commondir")
+    common = str(own) if commondir is None else real_path(str(own / commondir.strip()))
+    entries = index_entries(own / "index")
+    return WorkingTree(top=os.path.dirname(entry), entries=entries, own=str(own), common=common)
 
 
 def _harmless(entry: str) -> bool:

@@ -106,8 +106,23 @@ class RuleChain:
 
         binding = [rule for rule in ordered if rule.action != "allow" and not rule.bare]
         self._by_tools: dict[tuple[str, ...], tuple[CompiledRule, ...]] = {}
+        self._guarding: dict[tuple[str, ...], tuple[CompiledRule, ...]] = {}
         self.guards_reads: bool = any(rule.names(READER) for rule in binding)
         self.guards_edits: bool = any(rule.names(tool) for rule in binding for tool in EDITORS)
+
+    def guarding(self, tools: tuple[str, ...]) -> tuple[CompiledRule, ...]:
+        """The deny and ask rules about some paths of these tools, in their order."""
+        found = self._guarding.get(tools)
+        if found is None:
+            found = self._guarding[tools] = tuple(
+                rule
+                for rule in self.written
+                if rule.action != "allow"
+                and not rule.bare
+                and rule.pattern.problem is None
+                and any(rule.names(tool) for tool in tools)
+            )
+        return found
 
     def layers(self) -> tuple[tuple[Scope, tuple[Rule, ...]], ...]:
         """The rules that count, by scope, in the order of evaluation."""
