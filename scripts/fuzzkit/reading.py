@@ -1,4 +1,8 @@
-"""Lines of what only reads, under no rules at all: what is let by may run, write and tell nothing."""
+"""Lines of what only reads: what is let by may run, write and tell nothing.
+
+Under no rules at all nobody is asked; under rules that deny reading some files, and allow everything else,
+nothing of these files may be told.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,11 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 
 from caliban_common.tool import ToolSpec
-from caliban_permissions import Engine, RuleSet
+from caliban_permissions import Engine, Rule, RuleSet
 from fuzzkit.bash import contained, run_group
 from fuzzkit.main import Miss
 from fuzzkit.readers import FILES, reading_line
@@ -23,9 +28,11 @@ _TRIED = 600
 """How many lines are judged for a round, at most: many ask."""
 
 _MARK = "7f3a-told-91bc"
+_DENIED = ("Read(**/.env)", "Read(~/**)")
 _RECORDER = '#!/bin/sh\nprintf x >"$RAN"\n'
 _SECONDS = 20
 _BATCH = r"""
+MARK=$MARK_BEGINS$MARK_ENDS
 set -- * .[!.]* sub/*
 __clean="$*"
 mapfile -d '' __lines <"$LINES_FILE"
@@ -52,15 +59,26 @@ done 9>>"$RECORDS"
 def rounds(pick: random.Random) -> Iterator[tuple[int, list[Miss]]]:
     """Lines that need no rule, and what they did."""
     with tempfile.TemporaryDirectory() as folder:
-        reader = _Reading(Path(os.path.realpath(folder)))
-        while True:
+        root = Path(os.path.realpath(folder))
+        readers = [
+            _Reading(root / name, denies=denies) for name, denies in (("free", ()), ("denied", _DENIED))
+        ]
+        for reader in cycle(readers):
             yield _TRIED, reader.round(pick)
+
+
+def _rules(denies: tuple[str, ...]) -> Iterator[Rule]:
+    yield from (Rule(pattern=pattern, action="deny") for pattern in denies)
+    if denies:
+        yield Rule(pattern="Bash", action="allow")
 
 
 class _Reading:
     """A workspace beside a file that nobody may read, and a program that nobody may run."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, denies: tuple[str, ...]) -> None:
+        self.denies = denies
+        root.mkdir()
         self.root, self.workspace, self.home, self.bin = root, root / "ws", root / "home", root / "bin"
         self.bin.mkdir()
         self.home.mkdir()
@@ -69,7 +87,7 @@ class _Reading:
         (self.bin / "rec3").chmod(0o755)
         self._fresh()
         self.engine = Engine(
-            RuleSet(),
+            RuleSet(user=tuple(_rules(denies))),
             mode="default",
             workspace=self.workspace,
             home=self.home,
@@ -88,7 +106,8 @@ class _Reading:
                 small = shrink(line, partial(self._shows, why)) if why and self._shows(why, line) else ""
                 if small and small not in self.reported:
                     self.reported.add(small)
-                    misses.append(Miss(small, f"nobody was asked, and it {why} (from {line!r})"))
+                    rules = f" under {self.denies}" if self.denies else ""
+                    misses.append(Miss(small, f"nobody was asked{rules}, and it {why} (from {line!r})"))
             lines = lines[max(len(found), 1) :]
         return misses
 
@@ -108,8 +127,9 @@ class _Reading:
             "PATH": f"{self.bin}:/usr/bin:/bin",
             "HOME": str(self.home),
             "LANG": "C.UTF-8",
-            "OTHER": _MARK,
-            "MARK": _MARK,
+            "OTHER": "" if self.denies else _MARK,
+            "MARK_BEGINS": _MARK[:6],
+            "MARK_ENDS": _MARK[6:],
             "RAN": str(self.root / "ran"),
             "RM": shutil.which("rm") or "rm",
             "OUT": str(self.root / "out"),
@@ -119,7 +139,8 @@ class _Reading:
         bash = shutil.which("bash", path="/bin:/usr/bin") or "bash"
         argv = [*contained(self.root), bash, "--noprofile", "--norc", "-c", _BATCH]
         run_group(argv, self.workspace, env, _SECONDS)
-        return records.read_bytes().decode().split("\0")[:-1]
+        found = records.read_bytes().decode().split("\0")[:-1]
+        return ["told" if "told" in why else "" for why in found] if self.denies else found
 
     def _fresh(self) -> None:
         shutil.rmtree(self.workspace, ignore_errors=True)
