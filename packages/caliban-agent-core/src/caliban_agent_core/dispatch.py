@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from caliban_agent_core.gate import Gate, ask_approver, judge
 from caliban_agent_core.hooks import NO_OBJECTION, HookCaller
 from caliban_agent_core.options import AgentOptions
-from caliban_agent_core.overflow import cap_output, unlike_earlier
+from caliban_agent_core.overflow import cap_output, own_id
 from caliban_agent_core.ports import ApprovalRequest, JudgedCall
 from caliban_agent_core.progress import CallProgress
 from caliban_agent_core.state import RunState
@@ -363,13 +363,16 @@ class Dispatcher:
     def _result(self, place: int, work: ToolBatch, output: ToolOutput, ending: CallEnding) -> ToolResultBlock:
         """What the model reads: `output` within its cap, and the context of `ending` after it."""
         options, id = self._options, work.calls[place].id
+        is_alone = options.is_alone and not self._state.generation  # what was rewritten had ids as well
         context = ending.context if options.masker is None else options.masker.text(ending.context)
         capped = cap_output(
             output,
             cap_chars=options.cap_of(ending.server),
             directory=options.overflow_dir,
             session_id=options.session_id,
-            tool_use_id=lambda text: unlike_earlier(id, text, self._state.messages, work.calls[:place]),
+            tool_use_id=lambda text: own_id(
+                id, text, self._state.messages, work.calls[:place], is_alone=is_alone
+            ),
             stores=options.keeps_overflow,
         )
         content: tuple[ResultPart, ...] = capped.content

@@ -20,6 +20,10 @@ DEFAULT_MAX_TOKENS = 8192
 """The room of a reply where nobody says how long it may be."""
 
 
+EPHEMERAL: Final = "ephemeral"
+"""The session of a run that belongs to none: many may go by it."""
+
+
 class AgentOptions(Struct, frozen=True, kw_only=True):
     """Limits and habits of a run.
 
@@ -40,7 +44,7 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     of them can be.
     """
 
-    session_id: str = "ephemeral"
+    session_id: str = EPHEMERAL
     agent: str = ""
     cwd: str = ""
     max_turns: int = 50
@@ -83,6 +87,11 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
             expect("masker", self.masker, Masker, "Masker([secret])")
         for name, (kind, hint) in _KINDS.items():
             expect(name, getattr(self, name), kind, hint)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether no other agent goes by this `session_id`: sub-agents have their caller's."""
+        return not self.agent and self.session_id != EPHEMERAL
 
     @property
     def longest_result_chars(self) -> int:

@@ -69,6 +69,7 @@ class Session:
             cap_chars=options.longest_result_chars,
             directory=options.overflow_dir,
             session_id=options.session_id,
+            is_alone=options.is_alone,
         )
         waits = {call.id for call in waiting_calls(messages)}
         closed = messages if waits and waits <= {*parts.pending} else close_open_calls(messages)

@@ -15,7 +15,7 @@ from anyio import to_thread
 from msgspec import Struct
 
 from caliban.errors import CommandRefused
-from caliban_agent_core.overflow import cap_output
+from caliban_agent_core.overflow import cap_output, marked
 from caliban_common.errors import CalibanError
 from caliban_common.masked import masked_message
 from caliban_common.message import Message, ResultPart
@@ -140,7 +140,7 @@ async def _within(app: App, prompt: ServerPrompt, said: PromptMessages) -> Fetch
                 cap_chars=cap,
                 directory=limits.overflow_dir,
                 session_id=limits.session_id,
-                tool_use_id=f"{prompt.full_name}-{number}",
+                tool_use_id=partial(marked, f"{prompt.full_name}-{number}"),
             )
         )
         messages.append(Message(role=one.role, content=capped.content))
