@@ -210,14 +210,14 @@ def test_a_damaged_checkpoint_leaves_the_numbers_of_prompts_as_they_are(cli, dam
     path.write_text("{")
     done = cli.run("rewind", "s", "--json")
     rows = [json.loads(line) for line in done.out.splitlines()]
-    names = ("prompt", "title", "message_id")
-    assert [[row[name] for name in names] for row in rows] == [[row[name] for name in names] for row in before]
+    for name in ("prompt", "title", "message_id"):
+        assert [row[name] for row in rows] == [row[name] for row in before]
     assert [row["prompt"] for row in rows if row["kind"] == "damaged"] == [damaged]
     assert str(path) in done.err
     prompt(cli, "write d", write("d.txt", "1"))
     assert path.read_text() == "{"
     listed = cli.run("rewind", "s")
-    assert [line.split()[0] for line in listed.out.splitlines() if line[3:4].isdigit()] == ["4", "3", "2", "1"]
+    assert [line[3] for line in listed.out.splitlines() if line[3:4].isdigit()] == [*"4321"]
     assert f"write {'abc'[damaged - 1]}" in listed.out and "files unknown" in listed.out
     back = cli.run("rewind", "s", "--to", str(damaged), "--conversation")
     assert back.code == 0, back.err

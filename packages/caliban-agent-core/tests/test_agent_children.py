@@ -285,7 +285,7 @@ async def test_an_agent_that_only_reads_is_offered_nothing_else():
 
 
 async def test_long_results_of_agents_take_no_place_of_each_others_or_of_their_callers(tmp_path):
-    """Servers number calls: those of each agent may be called as its caller's, and so may two that start one."""
+    """Servers number calls: an agent's may be called as its caller's, and two agents' as each other's."""
     texts = iter("abcd")
     provider = by_agent(
         {
@@ -299,7 +299,6 @@ async def test_long_results_of_agents_take_no_place_of_each_others_or_of_their_c
         }
     )
     options = AgentOptions(session_id="sess", tool_result_cap_chars=300, overflow_dir=tmp_path)
-
 
     @tool(name="Read")
     def read() -> str:

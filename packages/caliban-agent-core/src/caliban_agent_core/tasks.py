@@ -83,7 +83,8 @@ class RunTasks:
         """Begin `work`, which `call` has left to the background."""
         is_alone = self._options.is_alone and not self._state.generation
         has_own_id = is_free(call.id, self._state.messages, is_alone=is_alone)
-        task = BackgroundTask(call=call, has_own_id=has_own_id, title=one_line(title, max_chars=200), work=work)
+        title = one_line(title, max_chars=200)
+        task = BackgroundTask(call=call, has_own_id=has_own_id, title=title, work=work)
         number = max(self._running, default=0) + 1
         background = Background(partial(self._work, number, task))
         self._running[number] = (task, background)

@@ -56,8 +56,8 @@ class CheckpointStore:
     def load(self) -> tuple[list[Manifest], list[str]]:
         """The manifests in order, and what is said of those that cannot be read.
 
-        Each of these stands among the others as `damaged`, without entries: what it kept is never overwritten,
-        and the numbers of other prompts stay what they are.
+        Each of these stands among the others as `damaged`, without entries: what it kept is never
+        overwritten, and the numbers of other prompts stay what they are.
         """
         manifests: list[Manifest] = []
         problems: list[str] = []
