@@ -248,6 +248,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban_provider_google.factory": "the facts of a provider are read without making one",
     "caliban_provider_local.factory": "the facts of a provider are read without making one",
     "caliban_provider_ollama.factory": "the facts of a provider are read without making one",
+    "caliban_provider_openai.provider": "few servers answer with a reply that comes whole",
     "caliban_provider_openai.factory": "the facts of a provider are read without making one",
     "caliban_provider_vertex.factory": "the facts of a provider are read without making one",
     "caliban_provider_vertex.foundry": "the facts of a provider are read without making one",
