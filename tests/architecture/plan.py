@@ -252,7 +252,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban_provider_openai.factory": "the facts of a provider are read without making one",
     "caliban_provider_vertex.factory": "the facts of a provider are read without making one",
     "caliban_provider_vertex.foundry": "the facts of a provider are read without making one",
-    "caliban_sandbox.sandbox": "the proxy is loaded where hosts are listed",
+    "caliban_sandbox.sandbox": "the proxy where hosts are listed, and a place for /tmp where a command runs",
     "caliban_sessions.entry": "files of images are looked at where a message has one",
     "caliban_sessions.files": "the same, for a fork",
     "caliban_sessions.store": "lists and removals are no part of a run",

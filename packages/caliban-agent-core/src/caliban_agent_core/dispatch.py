@@ -362,17 +362,15 @@ class Dispatcher:
 
     def _result(self, place: int, work: ToolBatch, output: ToolOutput, ending: CallEnding) -> ToolResultBlock:
         """What the model reads: `output` within its cap, and the context of `ending` after it."""
-        options, id = self._options, work.calls[place].id
-        is_alone = options.is_alone and not self._state.generation  # what was rewritten had ids as well
+        options, id, earlier = self._options, work.calls[place].id, self._state.messages
+        alone = options.is_alone and not self._state.generation  # what was rewritten had ids as well
         context = ending.context if options.masker is None else options.masker.text(ending.context)
         capped = cap_output(
             output,
             cap_chars=options.cap_of(ending.server),
             directory=options.overflow_dir,
             session_id=options.session_id,
-            tool_use_id=lambda text: own_id(
-                id, text, self._state.messages, work.calls[:place], is_alone=is_alone
-            ),
+            tool_use_id=lambda text: own_id(id, text, earlier, work.calls[:place], is_alone=alone),
             stores=options.keeps_overflow,
         )
         content: tuple[ResultPart, ...] = capped.content
