@@ -147,7 +147,7 @@ async def _within(app: App, prompt: ServerPrompt, said: PromptMessages) -> Fetch
         cap = max(cap - len(capped.text), 1) if cap else 0
     if len(said.messages) > MAX_MESSAGES:
         left = plural(len(said.messages) - MAX_MESSAGES, "message")
-        words = f"{left} of the prompt {prompt.command} are left out"
+        words = f"left out of the prompt {prompt.command}: {left}"
         app.reporter(Notice(subtype="mcp_prompts", message=words))
     description = one_line(without_hidden(said.description), max_chars=MAX_LINE_CHARS)
     return FetchedPrompt(description=description, messages=tuple(messages))
