@@ -61,6 +61,7 @@ class SessionWriter:
         self._archive = Journal(files.archive)
         self._unfolded = files.journal.exists()
         self._headed = self._unfolded or files.document.exists()
+        self._is_used = self._headed
         self._size_bytes = files.size_bytes()
 
     @property
@@ -201,15 +202,19 @@ class SessionWriter:
     def close(self) -> None:
         """Fold the journal into the session file and let the next writer in. Does nothing the second time.
 
-        A session that nothing was written to leaves no file. Raises `SessionWriteError` when the file cannot
-        be written: the old one and the journal are then as they were, and a later open reads both.
+        A session that nothing was written to leaves no file, nor does a new one whose history is its system
+        prompt. Raises `SessionWriteError` when the file cannot be written: the old one and the journal are
+        then as they were, and a later open reads both.
         """
         if self._lock is None:
             return
         lock, self._lock = self._lock, None
         try:
-            if self._unfolded:
+            if self._unfolded and self._is_used:
                 self._fold()
+            elif self._unfolded:
+                self._journal.close()
+                self._files.retire_journal(keep=False)
         finally:
             self._journal.close()
             self._archive.close()
@@ -258,6 +263,8 @@ class SessionWriter:
             self._headed = True
         lines += self._record(type, body, moment)
         self._unfolded = True
+        is_begun_only = type == "replace" and all(e.message.role == "system" for e in self._ledger.entries)
+        self._is_used = self._is_used or not is_begun_only
         self._append(self._journal, lines, durable=durable)
 
     def _record(self, type: str, body: Mapping[str, Any], moment: datetime) -> bytes:
