@@ -24,7 +24,6 @@ from caliban_common.errors import CalibanError
 from caliban_common.files import FileFailed, ensure_private_dir, read_regular, write_atomic
 
 MAX_MANIFEST_BYTES: Final = 64 << 20
-MAX_INDEX: Final = 999_999
 UNKNOWN: Final = "its checkpoint is damaged: which files it changed is not known"
 _PROMPT = r"prompt-([0-9]{3,6})"
 _DIGEST = r"[0-9a-f]{64}"
