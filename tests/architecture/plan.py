@@ -301,7 +301,7 @@ WALLS: Mapping[str, str] = {
     "caliban.compose.provider:_make": "the making of a provider: its fault is an error that names it",
     "caliban.compose.provider:list_models": "the list of a provider: its fault is an error that names it",
     "caliban.compose.provider:close_provider": "the run has its result: what fails after it is only told",
-    "caliban_agent_core.dispatch:_conflict_key": "the call of a tool: without a word, the worst is assumed",
+    "caliban_agent_core.walled:conflict_key_of": "the call of a tool: without a word, the worst is assumed",
     "caliban_agent_core.gate:_ruled": "the call of the rules: what they cannot judge is denied",
     "caliban_agent_core.gate:ask_approver": "the call of an approver: one that fails allows nothing",
     "caliban_agent_core.background:Background._run": "the work of a task: its error is handed to who waits",
