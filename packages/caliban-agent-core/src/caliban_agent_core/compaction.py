@@ -21,6 +21,7 @@ from caliban_provider.errors import ContextTooLong
 from caliban_provider.provider import Provider
 
 TARGET_SHARE = 0.7
+"""How much of the window a history may take that was made shorter."""
 
 
 class Compaction(Struct, kw_only=True):
