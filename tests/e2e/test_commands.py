@@ -284,6 +284,26 @@ def test_f510_one_result_whatever_the_number_of_files(cli, limit, format_name):
     assert b"a fault in caliban" not in done.stderr
 
 
+@pytest.mark.parametrize("part", ["caliban_headless.run", "msgspec", "anyio"])
+def test_a_part_that_is_missing_is_named(cli, part):
+    """Files there are enough of: whoever is told of a limit looks in the wrong place."""
+    program = (
+        f"import sys; sys.modules[{part!r}] = None; sys.argv[0] = 'caliban'\n"
+        "from caliban.__main__ import main; main()"
+    )
+    words = [sys.executable, "-c", program, "-p", "hi", "--output-format", "json"]
+    done = subprocess.run(
+        words, cwd=cli.work, env=cli.env, stdin=subprocess.DEVNULL, capture_output=True, timeout=HANG_S
+    )
+    result = json.loads(done.stdout)
+    assert (done.returncode, result["type"], result["subtype"]) == (1, "result", "error")
+    assert "is missing; install it again" in result["error"]
+    assert (
+        f"is missing; install it again (ModuleNotFoundError: import of {part} halted" in done.stderr.decode()
+    )
+    assert b"Traceback" not in done.stderr and b"ulimit" not in done.stderr
+
+
 @needs_procfs
 def test_f510_a_second_interrupt_leaves_one_result(cli):
     process = cli.begin("-p", "-", "--output-format", "json", stdin=subprocess.PIPE)

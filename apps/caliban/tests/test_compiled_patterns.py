@@ -38,6 +38,12 @@ def as_it_was() -> Iterator[None]:
     re.purge()
 
 
+def serving(data: bytes) -> CompiledPatterns:
+    patterns = CompiledPatterns(data)
+    patterns.serve(COMPILER)
+    return patterns
+
+
 def imported(text: str) -> None:
     """Run `text` as a module would run."""
     exec(compile(text, "module", "exec"), {"__name__": "module", "re": re})
@@ -45,7 +51,7 @@ def imported(text: str) -> None:
 
 def packed(text: str) -> bytes:
     """What is kept of a start that imports a module with this text."""
-    patterns, original = CompiledPatterns(COMPILER, b""), COMPILER.compile
+    patterns, original = serving(b""), COMPILER.compile
     try:
         re.purge()
         imported(text)
@@ -59,7 +65,7 @@ def packed(text: str) -> bytes:
 def test_a_kept_pattern_is_the_same_and_is_not_compiled_again(pattern, flags, monkeypatch):
     expected = re.compile(pattern, flags)
     data = packed(f"re.compile({pattern!r}, {int(flags)})")
-    patterns = CompiledPatterns(COMPILER, data)
+    patterns = serving(data)
     monkeypatch.setattr(patterns, "_original", None)
     re.purge()
     found = re.compile(pattern, flags)
@@ -77,7 +83,7 @@ def test_they_find_what_the_others_find(text):
     re.purge()
     made = {pattern: re.compile(pattern, flags) for pattern, flags in CONSTANTS if isinstance(pattern, str)}
     rows = "\n".join(f"re.compile({pattern!r}, {int(flags)})" for pattern, flags in CONSTANTS)
-    patterns = CompiledPatterns(COMPILER, packed(rows))
+    patterns = serving(packed(rows))
     try:
         re.purge()
         for pattern, flags in CONSTANTS:
@@ -111,7 +117,7 @@ def test_a_lazy_pattern_of_ours_is_a_constant():
 
 def test_what_was_kept_before_stays():
     data = packed("re.compile('first')")
-    patterns = CompiledPatterns(COMPILER, data)
+    patterns = serving(data)
     re.purge()
     imported("re.compile('first'); re.compile('second')")
     assert patterns.missed == 1
@@ -130,13 +136,13 @@ def test_what_was_kept_before_stays():
     ],
 )
 def test_what_cannot_be_used_is_compiled_as_ever(data):
-    CompiledPatterns(COMPILER, data)
+    serving(data)
     re.purge()
     assert re.compile("x+").findall("xxay") == ["xx"]
 
 
 def test_other_errors_and_warnings_stay_what_they_are():
-    CompiledPatterns(COMPILER, b"")
+    serving(b"")
     re.purge()
     with pytest.raises(re.error, match="unterminated"):
         re.compile("[")
@@ -152,10 +158,12 @@ def test_text_is_never_compared_with_bytes():
     program = (
         "import re, re._compiler as compiler\n"
         "from caliban.compiled_patterns import CompiledPatterns\n"
-        "first = CompiledPatterns(compiler, b'')\n"
+        "first = CompiledPatterns(b'')\n"
+        "first.serve(compiler)\n"
         "re.compile('same'); re.compile(b'same')\n"
         "compiler.compile = first._original\n"
-        "second = CompiledPatterns(compiler, first.packed())\n"
+        "second = CompiledPatterns(first.packed())\n"
+        "second.serve(compiler)\n"
         "re.purge(); re.compile(b'same'); re.compile('same')\n"
         "print(first.missed, second.missed)"
     )

@@ -75,6 +75,19 @@ def test_the_second_start_takes_all_from_the_file(site: Site) -> None:
     assert site.run() == (23, words)
 
 
+def test_a_module_has_all_that_it_would_have(site: Site) -> None:
+    more = "for module in (loaded[0], loaded[20], loaded[-1]):\n"
+    more += "    facts = {**vars(module), '__builtins__': 0, '__loader__': 0}\n"
+    more += "    print(sorted((name, str(value)) for name, value in facts.items() if name != '__spec__'))\n"
+    more += "    spec = module.__spec__\n"
+    more += "    print(spec.loader is module.__loader__, spec.name, spec.origin, spec.cached, spec.parent)\n"
+    more += "    print(spec.submodule_search_locations, spec.has_location)\n"
+    first, words = site.run(more)
+    second, again = site.run(more)
+    assert (first, second, again.replace("_NamespacePath", "list")) == (0, 23, words)
+    assert words.count("('__file__'") == 3 and words.count("('__path__'") == 1
+
+
 def test_a_file_that_has_all_is_not_written_again(site: Site) -> None:
     site.run()
     before = site.place.stat()
@@ -87,8 +100,8 @@ def test_patterns_of_modules_are_compiled_by_the_first_starts_only(site: Site) -
         site.write(
             f"m{number}", f"__import__('re').compile('[ab]{{{number}}}').match('{'a' * number}') and 1"
         )
-    asked = "print(cache._patterns and cache._patterns.missed)"
-    assert site.run(asked)[1].endswith("None\n")
+    asked = "print(cache._kept and cache._kept['re patterns'].missed)"
+    assert site.run(asked)[1].endswith("{}\n")
     assert site.run(asked)[1].endswith("20\n")
     before = site.place.stat().st_ino
     count, words = site.run(asked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 if getattr(__spec__, "name", "") == "caliban.__main__" == f"caliban.{__name__}" and not sys.flags.safe_path:
@@ -59,6 +60,7 @@ def is_conversation(arguments: list[str]) -> bool:
 
 def main() -> None:
     """Run the command line and leave the process with its exit code."""
+    gc.disable()  # nothing of what is imported ever becomes garbage; a run that begins turns it on again
     hold_standard_descriptors()  # before any file is opened, or it would get the number of a closed stream
     first = None
     if is_conversation(sys.argv[1:]):

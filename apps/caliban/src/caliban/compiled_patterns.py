@@ -29,16 +29,19 @@ OF_A_PLACE = 4
 
 
 class CompiledPatterns:
-    """Stands before `compiler`, the module `re._compiler`, and gives what `data` has; `data` may be garbage.
+    """Stands before the compiler of `re._compiler` and gives what `data` has; `data` may be garbage.
 
     `missed` counts what was compiled because it was not there and could be. Only constants of modules can:
     no pattern of settings, of a project or of a model is ever kept.
     """
 
-    def __init__(self, compiler: ModuleType, data: bytes) -> None:
-        self._compiler = compiler
+    def __init__(self, data: bytes) -> None:
         self._known = _read(data)
         self._missed: dict[Key, Any] = {}
+
+    def serve(self, compiler: ModuleType) -> None:
+        """Stand before `compile` of `compiler`, the module `re._compiler`."""
+        self._compiler = compiler
         self._original: Callable[..., Any] = compiler.compile
         self._make: Callable[..., Any] = compiler._sre.compile
         compiler.compile = self._compile  # type: ignore[attr-defined]

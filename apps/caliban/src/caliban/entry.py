@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from caliban.early_signals import EarlySignals
-from caliban.last_words import SHORT_OF_FILES, failed_words, wanted_format
+from caliban.last_words import NOT_WHOLE, SHORT_OF_FILES, failed_words, wanted_format
 from caliban.stdio import complain, write_out
 
 if TYPE_CHECKING:
@@ -46,22 +46,30 @@ def enter(at_end: Callable[[], None] | None = None, first: FirstFrame | None = N
             first.restore()
         if not isinstance(error, ImportError) and error.errno not in (errno.EMFILE, errno.ENFILE):
             raise
-        write_out(failed_words(wanted_format(arguments), signals.state))
-        complain(f"{SHORT_OF_FILES} ({type(error).__name__})\n")
+        reason = NOT_WHOLE if isinstance(error, ImportError) and _may_open() else SHORT_OF_FILES
+        write_out(failed_words(wanted_format(arguments), signals.state, reason))
+        detail = f"{type(error).__name__}: {error}" if reason == NOT_WHOLE else type(error).__name__
+        complain(f"{reason} ({detail})\n")
         _leave(1)
 
 
 def _run(
     arguments: list[str], signals: EarlySignals, first: FirstFrame | None, leave: Callable[[int], NoReturn]
 ) -> int:
-    import gc
-
     if not os.environ.get("CALIBAN_DEBUG"):
         sys.unraisablehook = _say_nothing  # what a loop that was half made complains of helps nobody
-    gc.disable()  # nothing of what is imported ever becomes garbage; a run that begins turns it on again
     from caliban.main import run
 
     return run(arguments, signals, first=first, leave=leave)
+
+
+def _may_open() -> bool:
+    """Whether the system gives another file: without one, modules that are there are not found."""
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError:
+        return False
+    return True
 
 
 def _say_nothing(unraisable: object) -> None:

@@ -18,23 +18,55 @@ from _imp import source_hash
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import CodeType, ModuleType
-    from typing import TypeAlias
-
-    from caliban.compiled_patterns import CompiledPatterns
+    from typing import Protocol, TypeAlias
 
     Entry: TypeAlias = tuple[str, str, str, bool, int, int, int, int]
     """Source, its folder, its `.pyc`, whether it is a package, time (ns), size, offset, length (bytes)."""
 
+    class Kept(Protocol):
+        """What modules compute while they are imported, as earlier starts have computed it."""
+
+        @property
+        def missed(self) -> int:
+            """How much was computed that was not there and could be."""
+
+        def serve(self, module: ModuleType) -> None:
+            """Let `module` look here first."""
+
+        def packed(self) -> bytes:
+            """What was there, and what was missed, for the next start."""
+
+
 NAME = "start"
 """What the file is called, before the tag of the interpreter."""
 
-LAYOUT = 3
+LAYOUT = 4
 PATTERNS = "re patterns"
-"""Where the index has compiled patterns: no module can be called so. It is as fresh as what compiled them."""
+TEXTS = "compiled texts"
+NAMES = "anyio names"
+KINDS: Mapping[str, str] = {PATTERNS: "re._compiler", TEXTS: "collections", NAMES: "anyio._lazyimport"}
+"""Where the index has what modules compute while they are imported (no module can be called so), and the
+module by which it is as fresh."""
 
-COMPILER = "re._compiler"
+WATCHED: Mapping[str, str] = {
+    "re._compiler": PATTERNS,
+    "collections": TEXTS,
+    "dataclasses": TEXTS,
+    "anyio._lazyimport": NAMES,
+}
+"""Modules that are given, once they are loaded, what the file has for them."""
+
+DEFERRED = frozenset(
+    (
+        *("msgspec.inspect", "msgspec.msgpack", "msgspec.toml", "msgspec.yaml"),  # by `msgspec` itself
+        *("asyncio.sslproto", "asyncio.staggered", "locale"),  # by the loop and by `subprocess`
+        "linecache",  # by `inspect` and `traceback`, and it brings `tokenize`
+    )
+)
+"""Modules that others import at their head and a usual run never touches: each is run at its first use."""
+
 MAX_INDEX_BYTES = 8 << 20
 PYC_HEADER_BYTES = 16
 FEW_FILES = 64
@@ -55,7 +87,7 @@ class ImportCache:
         self._elsewhere: frozenset[str] = frozenset()
         self._missed: set[str] = set()
         self._descriptor = -1
-        self._patterns: CompiledPatterns | None = None
+        self._kept: dict[str, Kept] = {}
 
     def install(self) -> None:
         """Let modules come from the file, where there is one that fits; nothing of it ever raises."""
@@ -65,8 +97,9 @@ class ImportCache:
             self._entries = {}
         if self._entries:
             sys.meta_path.insert(0, self)
-            if COMPILER in sys.modules:
-                self.serve_patterns(sys.modules[COMPILER])
+            for name in WATCHED:
+                if name in sys.modules:
+                    self.serve(sys.modules[name])
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -79,8 +112,8 @@ class ImportCache:
             return None
         source, folder, pyc, is_package, _, _, offset, length = entry
         loader = CachedLoader(name, source, self._descriptor, offset, length)
-        if name == COMPILER:
-            loader.is_loaded = self.serve_patterns
+        if name in WATCHED:
+            loader.is_loaded = self.serve
         spec = ModuleSpec(name, loader, origin=source)
         spec.has_location = True
         spec.cached = pyc
@@ -88,21 +121,26 @@ class ImportCache:
             spec.submodule_search_locations = [folder]
         return spec
 
-    def serve_patterns(self, compiler: ModuleType) -> None:
-        """Give `re._compiler` what the file has of compiled patterns."""
-        from caliban.compiled_patterns import CompiledPatterns
+    def serve(self, module: ModuleType) -> None:
+        """Give a watched module what the file has of what it computes."""
+        kind = WATCHED[module.__name__]
+        kept = self._kept.get(kind)
+        if kept is None:
+            kept = self._kept[kind] = _kept(kind, self._data(kind))
+        kept.serve(module)
 
-        entry, data = self._entries.get(PATTERNS), b""
-        if entry is not None and _is_fresh(entry):
-            try:
-                data = os.pread(self._descriptor, entry[7], entry[6])
-            except OSError:
-                pass
-        self._patterns = CompiledPatterns(compiler, data)
+    def _data(self, kind: str) -> bytes:
+        entry = self._entries.get(kind)
+        if entry is None or not _is_fresh(entry):
+            return b""
+        try:
+            return os.pread(self._descriptor, entry[7], entry[6])
+        except OSError:
+            return b""
 
     def update(self) -> None:
         """Write the file anew where much of what is loaded came from elsewhere; nothing of it ever raises."""
-        missed = 0 if self._patterns is None else self._patterns.missed
+        missed = sum(kept.missed for kept in self._kept.values())
         if self._entries and len(self._missed) <= FEW and missed <= FEW:
             return  # without a look at each module, which would be a tenth of the time after an answer
         if sys.flags.dont_write_bytecode or not os.access(os.path.dirname(self._place), os.W_OK):
@@ -140,10 +178,11 @@ class ImportCache:
             if (code := _compiled(spec)) is not None:
                 found[spec.name] = code
         for name, entry in self._entries.items():
-            if name not in found and name != PATTERNS and _is_fresh(entry):
+            if name not in found and name not in KINDS and _is_fresh(entry):
                 found[name] = (entry[:6], os.pread(self._descriptor, entry[7], entry[6]))
-        if COMPILER in found and self._patterns is not None:
-            found[PATTERNS] = found[COMPILER][0], self._patterns.packed()
+        for kind, kept in self._kept.items():
+            if KINDS[kind] in found:
+                found[kind] = found[KINDS[kind]][0], kept.packed()
         index, codes = _packed(found, self._others())
         temporary = f"{self._place}.{os.getpid()}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -172,8 +211,24 @@ class CachedLoader(SourceFileLoader):
         self._descriptor, self._offset, self._length = descriptor, offset, length
         self.is_loaded: Callable[[ModuleType], None] | None = None
 
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """A module with all that the import system sets: it would look for each first, and make an error of
+        each that is not there, which is a sixth of the work of loading a module."""
+        module = type(sys)(spec.name)
+        names = vars(module)
+        names.update(__spec__=spec, __loader__=self, __package__=spec.parent)
+        names.update(__file__=spec.origin, __cached__=spec.cached)
+        if spec.submodule_search_locations is not None:
+            names["__path__"] = spec.submodule_search_locations
+        return module
+
     def exec_module(self, module: ModuleType) -> None:
-        """Run its code, and tell whoever waits for that."""
+        """Run its code, unless that can wait, and tell whoever waits for it."""
+        if self.name in DEFERRED:
+            from caliban.deferred import defer
+
+            defer(module, super().exec_module)
+            return
         super().exec_module(module)
         if self.is_loaded is not None:
             self.is_loaded(module)
@@ -185,6 +240,21 @@ class CachedLoader(SourceFileLoader):
         except (OSError, EOFError, ValueError, TypeError):
             code = None
         return code if hasattr(code, "co_code") else super().get_code(fullname)
+
+
+def _kept(kind: str, data: bytes) -> Kept:
+    """What serves modules with `data`, which earlier starts have computed and which may be garbage."""
+    if kind == PATTERNS:
+        from caliban.compiled_patterns import CompiledPatterns
+
+        return CompiledPatterns(data)
+    if kind == TEXTS:
+        from caliban.compiled_texts import CompiledTexts
+
+        return CompiledTexts(data)
+    from caliban.lazy_names import LazyNames
+
+    return LazyNames(data)
 
 
 def import_cache() -> ImportCache | None:

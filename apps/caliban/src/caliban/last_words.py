@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 SHORT_OF_FILES: Final = "caliban could not start: the system gave it no file to open; look at ulimit -n"
+NOT_WHOLE: Final = "caliban could not go on: a part of it, or of what it needs, is missing; install it again"
 
 _INIT: Final = (
     '{"type":"system","subtype":"init","session_id":"","model":"","tools":[],"plugins":[],"settingSources":[],'
@@ -48,9 +49,9 @@ def cancelled_words(format_name: str | None, state: OutputState) -> bytes:
     return _words(format_name, state, _RESULT % ("cancelled", ""))
 
 
-def failed_words(format_name: str | None, state: OutputState) -> bytes:
-    """What is still to be written where nothing could be loaded."""
-    return _words(format_name, state, _RESULT % ("error", f'"error":"{SHORT_OF_FILES}",'))
+def failed_words(format_name: str | None, state: OutputState, reason: str) -> bytes:
+    """What is still to be written where something could not be loaded; `reason` has no quotation marks."""
+    return _words(format_name, state, _RESULT % ("error", f'"error":"{reason}",'))
 
 
 def _words(format_name: str | None, state: OutputState, result: str) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import zlib
+from binascii import crc32
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -82,7 +82,7 @@ def is_free(
 
 def marked(tool_use_id: str, text: str) -> str:
     """An id that is told from others of its name by what it stands for."""
-    return f"{tool_use_id}#{zlib.crc32(clean(text).encode()):08x}"
+    return f"{tool_use_id}#{crc32(clean(text).encode()):08x}"
 
 
 def cap_history(
@@ -129,7 +129,7 @@ def file_name(wanted: str) -> str:
     plain = re.sub(UNSAFE, "_", wanted)[:NAME_CHARS]
     if plain and plain == wanted and not re.fullmatch(DEVICES, plain):
         return plain
-    checksum = f"{zlib.crc32(clean(wanted).encode()):08x}"
+    checksum = f"{crc32(clean(wanted).encode()):08x}"
     return f"{plain[: NAME_CHARS - len(checksum) - 1] or 'unnamed'}-{checksum}"
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Awaitable, Callable
 from time import perf_counter
 
 import anyio
+
+
+def _chance() -> float:
+    from random import random
+
+    return random()
 
 
 class Timing:
@@ -19,7 +24,7 @@ class Timing:
         *,
         clock: Callable[[], float] = perf_counter,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
-        jitter: Callable[[], float] = random.random,
+        jitter: Callable[[], float] = _chance,
     ) -> None:
         self.clock: Callable[[], float] = clock
         self.sleep: Callable[[float], Awaitable[None]] = sleep

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import shlex
 import sys
 from collections.abc import Awaitable, Callable
@@ -21,6 +20,7 @@ from caliban.compose.app import App, open_app
 from caliban.compose.wiring import USUAL
 from caliban.early_signals import EarlySignals
 from caliban.faces.cancel_target import CancelTarget, alone
+from caliban.faces.collector import begin_collecting
 from caliban.faces.hush import hush_libraries
 from caliban.faces.prompt import PromptInputs, read_prompt
 from caliban.faces.watched import WatchedEncoder
@@ -138,8 +138,7 @@ async def _drive(options: Options, target: CancelTarget, state: OutputState, tas
             schema=schema,
         )
         target.stops(driver.cancel if recorder is None else recorder.action("cancel", driver.cancel))
-        gc.freeze()  # what is there now stays to the end
-        gc.enable()
+        begin_collecting()
         if prompt is None and other is not None:
             frames = _frames(app, session, recorder, desk, other)
             return await _answer_frames(driver, frames, recorder)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -17,6 +16,7 @@ from caliban.cli.options import Options
 from caliban.early_signals import EarlySignals
 from caliban.errors import MissingKey
 from caliban.faces.cancel_target import alone
+from caliban.faces.collector import begin_collecting
 from caliban.faces.hush import hush_libraries
 from caliban.faces.terminal.aside import OutputAside
 from caliban.faces.terminal.signals import watch_ends
@@ -170,8 +170,7 @@ class TerminalFace:
         elicitor = PersonElicitor(driver.desk, host.environ, driver.report)
         async with open_app(options, driver.report, host, tasks=tasks, elicitor=elicitor) as app:
             session = app.session(approver=driver.desk)
-            gc.freeze()  # what is there now stays to the end
-            gc.enable()
+            begin_collecting()
             is_first = self._before is None
             self._code, self._before = 0, _switched(options, SwitchSession(name=session.id))
             switch = None
