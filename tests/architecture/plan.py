@@ -134,8 +134,6 @@ HEAVY_AT_IMPORT: Mapping[str, tuple[str, ...]] = {
 """Module -> the heavy libraries that importing it may load."""
 
 LAZY_DOORS: Mapping[str, str] = {
-    "caliban_agent_core.timing": "chance is needed by the first call that is asked again",
-    "caliban_provider_anthropic.names": "digests are needed by names that the wire does not take",
     "caliban.__main__": "imports are made quick before there are any",
     "caliban.import_cache": "what serves a module is loaded when that module is",
     "caliban.entry": "looks at the arguments before it imports anything more",

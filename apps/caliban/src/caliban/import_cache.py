@@ -212,8 +212,11 @@ class CachedLoader(SourceFileLoader):
         self.is_loaded: Callable[[ModuleType], None] | None = None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """A module with all that the import system sets: it would look for each first, and make an error of
-        each that is not there, which is a sixth of the work of loading a module."""
+        """A module with all that the import system sets.
+
+        It would look for each of these first, and make an error of each that is not there: a sixth of the
+        work of loading a module.
+        """
         module = type(sys)(spec.name)
         names = vars(module)
         names.update(__spec__=spec, __loader__=self, __package__=spec.parent)

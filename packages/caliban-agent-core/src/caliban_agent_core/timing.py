@@ -9,7 +9,7 @@ import anyio
 
 
 def _chance() -> float:
-    from random import random
+    from random import random  # with the first call that is asked again
 
     return random()
 
