@@ -349,7 +349,7 @@ def test_the_lists_of_the_administrator_hold(cli: Cli, lists: str, state: str) -
     (managed / "managed-settings.toml").write_text(lists.replace('"COMMAND"', '"prog", "arg"'))
     settings = load_settings(workspace=cli.work, config_dir=cli.home, managed_dir=managed, sources=("user",))
     config = ServerConfig(name="x", scope="user", command="prog", args=("arg",))
-    assert (listed_problem(config, settings) is None) is (state == "connected")
+    assert (listed_problem(config, settings, {}.get) is None) is (state == "connected")
     for names in ("allowed_mcp_servers", "denied_mcp_servers"):
         own = cli.work / ".caliban"
         own.mkdir(exist_ok=True)

@@ -130,3 +130,37 @@ def test_an_answer_that_is_nested_without_end_ends_no_run(cli, levels):
     (result,) = cli.bodies()[-1]["messages"][-1]["content"]
     assert bool(result.get("is_error")) == (levels > 200), result
     assert "not found" not in str(result["content"])
+
+
+@pytest.mark.parametrize(
+    ("words", "note"),
+    [
+        (
+            ("mcp.example.com/mcp",),
+            "mcp.example.com/mcp is taken for a program; an address begins with https://",
+        ),
+        (("--", "no-such-program", "-y"), "there is no program no-such-program on the PATH yet"),
+        (("--", "npx -y notes"), "its arguments stand in words of their own"),
+        (("--", "${NOTES}"), ""),
+        (("--", sys.executable), ""),
+    ],
+)
+def test_what_is_probably_not_meant_so_is_noted_and_written(cli, words, note):
+    done = cli.run("mcp", "add", "x", *words)
+    assert done.code == 0 and "is written to" in done.err
+    assert [line for line in done.err.splitlines() if "note: " in line and note not in line] == []
+    assert (note in done.err) and bool(note) == ("note: " in done.err)
+
+
+def test_the_short_flags_of_other_programs_are_taken_and_a_lost_mark_is_named(cli):
+    add = ("mcp", "add")
+    assert cli.run(*add, "one", "-s", "user", "-e", "A=b", "--", sys.executable, "-e", "c").code == 0
+    assert cli.run(*add, "-t", "sse", "two", "https://x.example/sse", "-H", "X-A: b").code == 0
+    shown = cli.run("mcp", "get", "one", "--json").json
+    assert (shown["env"], shown["target"]) == ({"A": "b"}, f"{sys.executable} -e c")
+    shown = cli.run("mcp", "get", "two", "--json").json
+    assert (shown["kind"], shown["headers"]) == ("sse", {"X-A": "b"})
+    done = cli.run(*add, "three", "npx", "-y", "notes")
+    assert done.code == 64 and "flags of a command of yours stand behind --" in done.err
+    done = cli.run("mcp", "get", "zebra")
+    assert done.code == 66 and "hint: caliban mcp list" in done.err

@@ -262,7 +262,7 @@ def test_what_is_wrong_with_one_part_costs_no_other(cli, tmp_path):
 @pytest.mark.parametrize(
     ("words", "code", "expected"),
     [
-        (("install", "justaname"), 64, "<name>@<marketplace>"),
+        (("install", "justaname"), 64, "NAME@MARKETPLACE"),
         (("install", "--dir", "."), 1, "is no plugin"),
         (("install", "--dir", "/nowhere/at/all"), 1, "not a directory"),
         (("install", "--git", "--upload-pack=x"), 64, ""),

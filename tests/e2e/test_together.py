@@ -270,7 +270,7 @@ def test_an_import_carries_over_what_plugins_servers_and_the_sandbox_have_for_an
     foreign = {
         "enabledPlugins": {"kit@shop": True, "odd@shop": "yes"},
         "deniedMcpServers": [{"serverName": "bad"}, {"serverUrl": "https://*.example/*"}],
-        "disabledMcpjsonServers": ["theirs"],
+        "disabledMcpjsonServers": ["theirs", "their.other"],
         "extraKnownMarketplaces": {"shop": {"source": {"source": "github", "repo": "a/b"}}},
         "mcpServers": {"far": {"type": "http", "url": "https://a.example", "timeout": 5000, "oauth": oauth}},
         "hooks": {"Stop": [{"hooks": [{"type": "mcp_tool", "server": "far", "tool": "judge"}]}]},
@@ -284,6 +284,7 @@ def test_an_import_carries_over_what_plugins_servers_and_the_sandbox_have_for_an
         "denied_mcp_servers": [{"name": "bad"}, {"url": "https://*.example/*"}],
         "mcp_servers": {
             "theirs": {"disabled": True},
+            "their_other": {"disabled": True},
             "far": {
                 "type": "http",
                 "url": "https://a.example",

@@ -171,7 +171,7 @@ async def test_changes_are_followed_by_a_stream_in_modern(address):
     [
         ("accepted", ProtocolError, "202"),
         ("html", ProtocolError, "text/html"),
-        ("other_id", ProtocolError, "else"),
+        ("other_id", ProtocolError, "no answer"),
     ],
 )
 async def test_what_is_no_answer_ends_the_call(address, trait, error, match):

@@ -9,8 +9,17 @@ import pytest
 from oauth_kit import NAME, Login, PastingPerson, Person, free_port, served, visit
 
 from caliban_mcp_client import ClientParts, HttpTarget, McpClient, ServerOptions
+from caliban_mcp_client.errors import LoginFailed
 from caliban_mcp_client.oauth import LoginOptions, MemoryTokens, login_key
-from caliban_mcp_client.testing.oauth import AUTH, ISSUER_PATH, MCP_PATH, OPENID, PROTECTED, OAuthRules
+from caliban_mcp_client.testing.oauth import (
+    AUTH,
+    ISSUER_PATH,
+    MCP_PATH,
+    OPENID,
+    PROTECTED,
+    OAuthRules,
+    json_reply,
+)
 from caliban_provider.http import HttpClient
 
 pytestmark = pytest.mark.anyio
@@ -113,6 +122,27 @@ async def test_a_client_is_registered_for_a_way_that_the_server_knows(method: st
         kept = await Login(world, Person(world)).authorization.log_in()
     assert kept.client.token_auth == method
     assert [form["authenticated_by"] for form in world.forms] == [method]
+
+
+@pytest.mark.parametrize("method", ["client_secret_post", "client_secret_basic", "none", None])
+async def test_who_was_given_no_secret_is_a_public_client_whatever_the_answer_repeats(
+    method: str | None,
+) -> None:
+    reply = {"client_id": "public", "client_secret": None, "token_endpoint_auth_method": method}
+    raw = {f"{ISSUER_PATH}/register": json_reply(200, reply)}
+    with served(OAuthRules(clients={"public": ""}, raw=raw)) as world:
+        kept = await Login(world, Person(world)).authorization.log_in()
+    assert (kept.client.client_id, kept.client.token_auth) == ("public", "none")
+    assert [form["authenticated_by"] for form in world.forms] == ["none"]
+
+
+async def test_why_a_server_registers_nobody_is_said_in_its_words() -> None:
+    reply = {"error": "invalid_redirect_uri", "error_description": "loopback is not allowed here"}
+    raw = {f"{ISSUER_PATH}/register": json_reply(400, reply)}
+    with served(OAuthRules(raw=raw)) as world, pytest.raises(LoginFailed) as caught:
+        await Login(world, Person(world)).authorization.log_in()
+    words = "status 400 (invalid_redirect_uri, loopback is not allowed here)"
+    assert words in caught.value.message and "client_id" in (caught.value.hint or "")
 
 
 async def test_a_registered_client_serves_again_at_its_port_and_another_one_where_that_is_taken() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import binascii
+import json
+import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from caliban_common.text import one_line
 from caliban_mcp_client.content import (
@@ -30,6 +32,8 @@ from caliban_mcp_client.errors import ProtocolError
 from caliban_mcp_client.frames import matched_id
 
 _MAX_VALUES = 100
+_DATA_URL: Final = r"data:[^,]{0,200};base64,"
+_URL_SAFE: Final = str.maketrans("-_", "+/", " \t\r\n")
 
 
 def read_prompt(entry: Entry, say: Say) -> McpPrompt | None:
@@ -153,16 +157,20 @@ def completions(result: Mapping[str, Any]) -> Completions:
 
 
 def content_of(item: object) -> Content:
-    """One block of content."""
+    """One block of content. A text that is no string is its JSON: what a server means by it is lost else."""
+    if isinstance(item, str):
+        return TextContent(text=item)
     if not isinstance(item, dict):
         return UnknownContent(kind="none", words="it is no object")
     kind = item.get("type")
     match kind:
         case "text" if isinstance(item.get("text"), str):
             return TextContent(text=text(item, "text"))
+        case "text" if item.get("text") is not None:
+            return TextContent(text=json.dumps(item["text"], ensure_ascii=False))
         case "image" | "audio":
-            data, mime_type = item.get("data"), text(item, "mimeType")
-            if not isinstance(data, str) or not is_base64(data):
+            data, mime_type = plain_base64(item.get("data")), text(item, "mimeType")
+            if not data:
                 return UnknownContent(kind=kind, words="its data is no base64")
             if kind == "image":
                 return ImageContent(data=data, mime_type=mime_type)
@@ -173,26 +181,34 @@ def content_of(item: object) -> Content:
             return ResourceLink(resource=link)
         case str():
             known = kind in ("text", "resource", "resource_link")
-            words = "it lacks what it should hold" if known else "the kind is not known"
+            words = "it lacks what it should hold" if known else f"the kind is not known: {json.dumps(item)}"
             return UnknownContent(kind=one_line(kind, max_chars=40), words=words)
         case _:
             return UnknownContent(kind="none", words="it has no type")
 
 
-def is_base64(data: str) -> bool:
-    """Whether `data` can be decoded."""
+def plain_base64(data: object) -> str:
+    """`data` in the one spelling of base64 that everybody reads; empty where it cannot be decoded.
+
+    Servers write it in lines, for addresses, without its padding, or as a whole `data:` address.
+    """
+    if not isinstance(data, str):
+        return ""
+    start = re.match(_DATA_URL, data)
+    plain = (data[start.end() :] if start is not None else data).translate(_URL_SAFE).rstrip("=")
+    plain += "=" * (-len(plain) % 4)
     try:
-        binascii.a2b_base64(data.encode("ascii"), strict_mode=True)
+        binascii.a2b_base64(plain.encode("ascii"), strict_mode=True)
     except (ValueError, UnicodeEncodeError):
-        return False
-    return bool(data)
+        return ""
+    return plain
 
 
 def _contents(item: object) -> ResourceContents | None:
     if not isinstance(item, dict):
         return None
-    has_text, blob = isinstance(item.get("text"), str), item.get("blob")
-    has_blob = isinstance(blob, str) and (not blob or is_base64(blob))
+    has_text, blob = isinstance(item.get("text"), str), plain_base64(item.get("blob"))
+    has_blob = bool(blob) or item.get("blob") == ""
     if not has_text and not has_blob:
         return None
     return ResourceContents(

@@ -33,12 +33,16 @@ class McpError(CalibanError):
 
 
 class ConnectError(McpError):
-    """No conversation came about; `stderr` has the last 2,000 characters that the program said."""
+    """No conversation came about.
+
+    `stderr` has the last 2,000 characters that the program said, `problems` what else was odd until then.
+    """
 
     def __init__(self, kind: ConnectKind, message: str, *, hint: str | None = None, stderr: str = "") -> None:
         super().__init__(message, hint=hint)
         self.kind = kind
         self.stderr = stderr
+        self.problems: tuple[str, ...] = ()
 
 
 class LoginNeeded(ConnectError):
@@ -114,12 +118,12 @@ class CallLost(CallError):
 
 
 class HttpRefused(CallError):
-    """A status that is no answer to a request; `body` is its beginning, or where it sends us on to."""
+    """A status that is no answer to a request; `said` is why, in its words, or where it sends us to."""
 
-    def __init__(self, status: int, body: str, *, challenge: str = "") -> None:
-        super().__init__(f"the server answered with status {status}")
+    def __init__(self, status: int, said: str, *, challenge: str = "") -> None:
+        super().__init__(f"the server answered with status {status}{f': {said}' if said else ''}")
         self.status = status
-        self.body = body
+        self.said = said
         self.challenge = challenge
 
 

@@ -45,7 +45,11 @@ def read_frames(text: bytes) -> tuple[list[Frame], list[Scrap]]:
     if not text:
         return [], []
     if text[:1] not in b"{[":
-        why = "a line with a frame at its end" if re.search(_GLUED, text) else "a line that is no frame"
+        why = (
+            "a line with a frame at its end"
+            if re.search(_GLUED, text)
+            else "a line that is no message of the protocol"
+        )
         return [], [_scrap(text, why)]
     try:
         value: object = msgspec.json.decode(text)

@@ -32,14 +32,19 @@ _DISCOVER: Final = "server/discover"
 _INITIALIZE: Final = "initialize"
 _PAUSES_S: Final = (0.25, 1.0, 4.0)
 _NO_SUCH_ADDRESS: Final = (400, 404, 405)
+_TOO_MANY: Final = 429
 _FOREVER: Final = float("inf")
 _SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
 
 
 class Anew(Struct, frozen=True, kw_only=True):
-    """The connection is of no more use; on another one, what `verdict` says is to be tried."""
+    """The connection is of no more use; on another one, what `verdict` says is to be tried.
+
+    `why` is what was said to this one, for words where the other one comes to nothing either.
+    """
 
     verdict: Verdict
+    why: str = ""
 
 
 Outcome: TypeAlias = ServerInfo | Anew
@@ -121,6 +126,7 @@ class Handshake:
             except (CallLost, HttpRefused) as error:
                 if isinstance(error, HttpRefused) and error.status < 500:
                     raise
+                self._link.note("an outage", error.message)
             await anyio.sleep(pause_s)
         return await self._link.request(_DISCOVER, params, timing)
 
@@ -178,13 +184,16 @@ class Handshake:
             return await self._refused(error)
         except HttpRefused as error:
             if self._may_be_old and error.status in _NO_SUCH_ADDRESS:
-                return Anew(verdict=Verdict(era="legacy", protocol_version=LEGACY[-1], kind="sse"))
+                verdict = Verdict(era="legacy", protocol_version=LEGACY[-1], kind="sse")
+                return Anew(verdict=verdict, why=error.message)
             raise _unreachable(error) from error
         except CallLost as error:
-            words = f"the server went away in the handshake: {self._link.reason or error.message}"
-            raise ConnectError("unreachable" if self._link.is_http else "exited", words) from error
+            reason = self._link.reason or error.message
+            words = f"no handshake: {reason}" if self._link.is_http else f"{reason} before it answered"
+            kind: ConnectKind = "unreachable" if self._link.is_http else "exited"
+            raise ConnectError(kind, words, hint=error.hint) from error
         except (CallError, ProtocolError) as error:
-            raise ConnectError("not_mcp", error.message) from error
+            raise ConnectError("not_mcp", error.message, hint=error.hint) from error
         version = result.get("protocolVersion")
         if version not in LEGACY:
             raise _no_version((version,) if isinstance(version, str) else ())
@@ -252,14 +261,17 @@ def _unreachable(error: McpError) -> ConnectError:
     if isinstance(error, HttpRefused) and error.status in (401, 403):
         return ConnectError(
             "unauthorized",
-            f"the server wants a login (status {error.status})",
+            f"the server wants a login (status {error.status}{f': {error.said}' if error.said else ''})",
             hint="log in to it, or give it a header with a token",
         )
     if isinstance(error, HttpRefused) and error.status < 400:
-        place = error.body or "it names none"
         return ConnectError(
             "refused",
-            f"the server sends us on to another origin, which is not followed: {place}",
-            hint="configure that address, if it is the server's",
+            f"the server sends us on to {error.said or 'nowhere'} with status {error.status}, which is not "
+            "followed",
+            hint="write that address as its url, if it is the server's",
         )
-    return ConnectError("unreachable", error.message, hint=error.hint)
+    hint = error.hint
+    if isinstance(error, HttpRefused) and (error.status >= 500 or error.status == _TOO_MANY):
+        hint = "it is overloaded, or not there behind its proxy: try again later"
+    return ConnectError("unreachable", error.message, hint=hint)

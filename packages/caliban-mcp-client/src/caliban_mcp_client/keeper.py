@@ -47,6 +47,7 @@ class _Open(Struct, frozen=True, kw_only=True):
     carrier: Carrier
     tasks: TaskGroup
     said: Callable[[], str]
+    ended: Callable[[], str] = str
 
 
 class Keeper:
@@ -66,6 +67,7 @@ class Keeper:
         self._has_forgotten = False
         self._start: anyio.CancelScope | None = None
         self._said: Callable[[], str] = str
+        self._refused = ""
         self._subscription: Subscription | None = None
         self.info: ServerInfo | None = None
 
@@ -146,27 +148,40 @@ class Keeper:
         error = ConnectError(
             "timed_out",
             f"the server was not ready in {self._options.start_timeout_s:g} s",
-            hint="give it more time to start",
+            hint="start_timeout_s in its entry gives it more time",
+            stderr=self._said(),
         )
-        error.stderr = self._said()
+        error.problems = self._link_parts.oddities.lines()
         raise error
 
     async def _connection(self, start: anyio.CancelScope, task_status: TaskStatus[ServerInfo]) -> str | None:
         """Connect and stay; `None` where it has to be tried in another way."""
         link = Link(self._link_parts)
-        async with self._opened(link) as opened:
-            self._said = opened.said
-            link.start(opened.carrier, opened.tasks)
-            try:
-                outcome = await self._conversation(link, start, task_status)
-            except ConnectError as error:
-                error.stderr = opened.said()
-                raise
-            finally:
-                link.leave(_CLOSED)
-                if self._ready.is_set():  # else somebody waits for it, whatever becomes of this attempt
-                    self._ready = anyio.Event()
+        ended: Callable[[], str] = str
+        try:
+            async with self._opened(link) as opened:
+                self._said, ended = opened.said, opened.ended
+                link.start(opened.carrier, opened.tasks)
+                try:
+                    outcome = await self._conversation(link, start, task_status)
+                finally:
+                    link.leave(_CLOSED)
+                    if self._ready.is_set():  # else somebody waits for it, whatever becomes of this attempt
+                        self._ready = anyio.Event()
+        except ConnectError as error:
+            raise self._told(error, ended()) from error
         return None if isinstance(outcome, Anew) else link.reason
+
+    def _told(self, error: ConnectError, ended: str) -> ConnectError:
+        """`error` with all that is known of how it came about."""
+        if self._refused and error.kind == "unreachable":
+            words = f"nothing at this address speaks the protocol: {self._refused}; {error.message}"
+            error.message, error.hint = words, "look at the path of its url: many end in /mcp, or in /sse"
+        elif ended and error.kind == "exited":
+            error.message = f"{error.message} ({ended})"
+        error.stderr = self._said()
+        error.problems = self._link_parts.oddities.lines()
+        return error
 
     async def _conversation(
         self, link: Link, start: anyio.CancelScope, task_status: TaskStatus[ServerInfo]
@@ -175,7 +190,7 @@ class Keeper:
         verdict = OLD if self._is_old() else self._verdict
         outcome = await Handshake(link, self._options, verdict, may_be_old=self._may_be_old()).run()
         if isinstance(outcome, Anew):
-            self._verdict = outcome.verdict
+            self._verdict, self._refused = outcome.verdict, outcome.why
             return outcome
         start.deadline = float("inf")
         self._begin(link, outcome, task_status)
@@ -244,7 +259,12 @@ class Keeper:
                 async with task_group() as tasks:
                     parts = self._parts.runner, link, tasks
                     async with opened_program(self._target, self._options, parts) as program:
-                        yield _Open(carrier=program.carrier, tasks=tasks, said=lambda: program.said)
+                        yield _Open(
+                            carrier=program.carrier,
+                            tasks=tasks,
+                            said=lambda: program.said,
+                            ended=lambda: program.ended,
+                        )
                     tasks.cancel_scope.cancel()
             case HttpTarget():
                 if self._parts.http is None:

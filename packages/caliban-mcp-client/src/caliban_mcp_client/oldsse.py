@@ -14,6 +14,7 @@ from caliban_mcp_client.events import EventReader, ServerEvent
 from caliban_mcp_client.frames import long_scrap, read_frames
 from caliban_mcp_client.inflight import Call
 from caliban_mcp_client.ports import Receiver
+from caliban_mcp_client.refusal import said, with_reason
 from caliban_mcp_client.requests import Requests, refusal_body
 from caliban_mcp_client.streamable import STREAM
 from caliban_mcp_client.target import ServerOptions
@@ -51,10 +52,7 @@ class OldSseCarrier:
         try:
             async with self._requests.send("POST", self._place, headers, message.body) as reply:
                 if reply.status >= 300:
-                    body = one_line(
-                        (await refusal_body(reply))[:2000].decode("utf-8", "replace"), max_chars=300
-                    )
-                    self._failed(HttpRefused(reply.status, body), call)
+                    self._failed(HttpRefused(reply.status, said(await refusal_body(reply))), call)
         except CalibanError as error:
             words = error.message if call is None else f"{call.method}: {error.message}"
             self._failed(CallLost(words), call)
@@ -66,7 +64,9 @@ class OldSseCarrier:
         except CalibanError as error:
             words = error.message
         if not self._named.is_set():
-            self._refuse(ConnectError("unreachable", f"the stream of the server did not begin: {words}"))
+            hint = "look at its url, and at its type: most servers are of the type http today"
+            words = f"the stream of the server did not begin: {words}"
+            self._refuse(ConnectError("unreachable", words, hint=hint))
         self._receiver.end(words)
 
     async def _stream(self) -> str:
@@ -82,7 +82,8 @@ class OldSseCarrier:
                     )
                 )
             if reply.status != 200 or kind != STREAM:
-                return f"it answered with status {reply.status}, and not with a stream of events"
+                words = f"it answered with status {reply.status}, and not with a stream of events"
+                return with_reason(words, await refusal_body(reply))
             async for chunk in reply.chunks():
                 for event in reader.feed(chunk):
                     self._take(event)

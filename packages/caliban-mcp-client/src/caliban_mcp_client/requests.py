@@ -7,8 +7,10 @@ from contextlib import asynccontextmanager
 from typing import Final
 from urllib.parse import urljoin, urlsplit
 
+from caliban_common.errors import CalibanError
 from caliban_mcp_client.authorization import Authorization
 from caliban_mcp_client.door import HttpDoor, HttpReply
+from caliban_mcp_client.errors import ConnectError, McpError
 from caliban_mcp_client.target import HttpTarget
 
 _MOST_LOGINS: Final = 3
@@ -57,7 +59,13 @@ class Requests:
     async def _authorized(self) -> Mapping[str, str]:
         if self._authorization is None:
             return {}
-        return {name.lower(): value for name, value in (await self._authorization.headers()).items()}
+        try:
+            said = await self._authorization.headers()
+        except McpError:
+            raise
+        except CalibanError as error:  # no outage of the server's: asking again brings nothing else
+            raise ConnectError("refused", error.message, hint=error.hint) from error
+        return {name.lower(): value for name, value in said.items()}
 
     async def _challenged(self, reply: HttpReply) -> bool:
         if self._authorization is None or "authorization" in self._own:

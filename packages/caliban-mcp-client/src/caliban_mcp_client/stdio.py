@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import re
+import signal
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 MARKER: Final = "CALIBAN_MCP"
 STDERR_BYTES: Final = 64 * 1024
 _SHOWN_CHARS: Final = 2000
+_DENIED_HINT: Final = "let it be run (chmod +x), or name what runs it as the command, and it in args"
 _AFTER_EXIT_S: Final = 0.4
 _MOST_WAITING_BYTES: Final = 64 * 1024 * 1024
 
@@ -74,6 +77,11 @@ class ProgramCarrier:
                 self._is_writing = True
                 self._tasks.start_soon(self._write)
 
+    @property
+    def has_exited(self) -> bool:
+        """Whether the program has ended by itself, while somebody was looking."""
+        return self._exited.is_set()
+
     def agreed(self, version: str, *, is_modern: bool) -> None:
         """Nothing changes."""
 
@@ -96,20 +104,22 @@ class ProgramCarrier:
                 self._take(line)
             if self._lines.overrun_bytes > self._most_bytes:
                 self._receiver.discard(long_scrap(b'{"jsonrpc"', self._lines.overrun_bytes))
-                self._receiver.end(f"it sent a message of more than {self._most_bytes:,} bytes")
+                self._receiver.end(f"the server sent a message of more than {self._most_bytes:,} bytes")
                 return
         for line in self._lines.close():
             self._take(line)
         with anyio.move_on_after(_AFTER_EXIT_S):
             await self._exited.wait()
-        self._receiver.end("it has ended" if self._exited.is_set() else "it has closed its output")
+        self._receiver.end(
+            "the server has ended" if self._exited.is_set() else "the server has closed its output"
+        )
 
     async def watch(self) -> None:
         """Notice its end where somebody else still holds its output."""
         await self._process.exited()
         self._exited.set()
         await anyio.sleep(_AFTER_EXIT_S)
-        self._receiver.end("it has ended")
+        self._receiver.end("the server has ended")
 
     def _take(self, line: bytes | LongLine) -> None:
         if isinstance(line, LongLine):
@@ -136,6 +146,14 @@ class Program:
     @property
     def said(self) -> str:
         return self._process.stderr.kept.decode("utf-8", "replace")[-_SHOWN_CHARS:]
+
+    @property
+    def ended(self) -> str:
+        """How it ended, in words, once it was closed; empty where we had to end it."""
+        code = self._process.exit_code if self.carrier.has_exited else None
+        if code is None:
+            return ""
+        return f"exit code {code}" if code >= 0 else f"ended by {_signal_name(-code)}"
 
 
 @asynccontextmanager
@@ -178,11 +196,35 @@ def _not_started(target: StdioTarget, error: NotStarted) -> ConnectError:
         words = (
             f"there is no directory {one_line(target.cwd, max_chars=200)} for the server {shown} to run in"
         )
-        return ConnectError("not_found", words, hint="correct `cwd`")
+        hint = "~ is not filled in here: write ${HOME}" if "~" in Path(target.cwd).parts else "correct `cwd`"
+        return ConnectError("not_found", words, hint=hint)
+    if error.errno == errno.ENOENT and _is_there(target):
+        words = f"the program {shown} is there, and what its first line names to run it with is not"
+        return ConnectError("not_found", words, hint="install that, or end its lines as Unix does (no CRLF)")
     if error.errno == errno.ENOENT:
-        return ConnectError(
-            "not_found",
-            f"there is no program {shown}",
-            hint="install it, or give its whole path as the command",
-        )
-    return ConnectError("refused", f"the server {shown} could not be started: {error.reason}")
+        return ConnectError("not_found", f"there is no program {shown}", hint=_missing_hint(target.command))
+    if Path(target.cwd or ".", target.command).is_dir():
+        return ConnectError("refused", f"{shown} is a directory, and no program")
+    words = f"the server {shown} could not be started: {error.reason}"
+    is_denied = error.errno in (errno.EACCES, errno.ENOEXEC)
+    return ConnectError("refused", words, hint=_DENIED_HINT if is_denied else None)
+
+
+def _is_there(target: StdioTarget) -> bool:
+    return "/" in target.command and Path(target.cwd or ".", target.command).is_file()
+
+
+def _missing_hint(command: str) -> str:
+    """What to do about a program that is not there."""
+    if command.startswith("~"):
+        return "~ is not filled in here: write ${HOME}"
+    if re.search(r"\s", command.strip()):
+        return "the command is the program alone: what it is called with stands in args"
+    return "install it, or give its whole path as the command"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
+from urllib.parse import urljoin
 
 import anyio
 
@@ -17,10 +18,12 @@ from caliban_mcp_client.frames import Frame, long_scrap, matched_id, read_frames
 from caliban_mcp_client.inflight import Call
 from caliban_mcp_client.paramheaders import coded
 from caliban_mcp_client.ports import Receiver
+from caliban_mcp_client.refusal import page_hint, said, with_reason
 from caliban_mcp_client.requests import Requests, refusal_body
 from caliban_mcp_client.target import ServerOptions
 
 STREAM: Final = "text/event-stream"
+_JSON: Final = ("application/json", "")
 _SESSION: Final = "mcp-session-id"
 _VERSION: Final = "mcp-protocol-version"
 _RETRY_S: Final = 1.0
@@ -136,18 +139,24 @@ class StreamableCarrier:
             reader = EventReader(self._options.max_message_bytes)
             await self._read(reply, reader, call)
             return None if is_modern or reader.last_id is None else reader
-        if reply.status == 202 or kind not in ("application/json", ""):
-            words = f"with status {reply.status} and the type {one_line(kind, max_chars=60) or 'none'}"
-            call.finish(error=ProtocolError(f"{call.method}: the server answered {words}"))
-            return None
         limit = self._options.max_message_bytes
         body = await reply.read(limit + 1)
+        is_named = kind in _JSON
+        if reply.status == 202 or not (is_named or read_frames(body)[0]):
+            type_words = f"the type {one_line(kind, max_chars=60)}" if kind else "no type"
+            words = f"{call.method}: the server answered with status {reply.status} and {type_words}"
+            error = ProtocolError(with_reason(words, body), hint=page_hint(kind, body))
+            call.finish(error=error)
+            return None
+        if not is_named:  # some gateways call every answer text/plain
+            self._receiver.note("answers of another type than application/json", one_line(kind, max_chars=60))
         if len(body) > limit:
             self._receiver.discard(long_scrap(body, len(body)))
             call.finish(error=ProtocolError(f"{call.method}: the answer has more than {limit:,} bytes"))
             return None
         self._hand_on(body, call)
-        call.finish(error=ProtocolError(f"{call.method}: the server answered with something else"))
+        what = f"what is no answer: {said(body)}" if body.strip() else "nothing"
+        call.finish(error=ProtocolError(f"{call.method}: the server answered with {what}"))
         return None
 
     async def _read(self, reply: HttpReply, reader: EventReader, call: Call | None) -> None:
@@ -203,7 +212,7 @@ class StreamableCarrier:
             self._receiver.receive(own)
             return
         place = reply.headers.get("location", "") if reply.status < 400 else ""
-        words = one_line(place or body[:2000].decode("utf-8", "replace"), max_chars=300)
+        words = one_line(urljoin(self._requests.url, place), max_chars=300) if place else said(body)
         challenge = reply.headers.get("www-authenticate", "")
         call.finish(error=HttpRefused(reply.status, words, challenge=challenge))
 

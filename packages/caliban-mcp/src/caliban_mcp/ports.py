@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from caliban_mcp.results import Look
     from caliban_mcp.tool import OnUpdate
     from caliban_mcp_client.content import CallResult
 
@@ -16,6 +17,11 @@ class ToolServer(Protocol):
     @property
     def name(self) -> str:
         """What the server is called here."""
+        ...
+
+    @property
+    def look(self) -> Look:
+        """What a model is shown of an image or a document."""
         ...
 
     async def call(

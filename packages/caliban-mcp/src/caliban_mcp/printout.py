@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 from typing import Final
 
 from caliban_common.errors import CalibanError
+from caliban_common.text import one_line
 from caliban_mcp.errors import ServerMisconfigured
 from caliban_process import Command, OutputLimit, Runner
-from caliban_process.environ import program_environment
+from caliban_process.environ import SECRET_VALUES, program_environment
 
 TIMEOUT_S: Final = 10.0
 MAX_BYTES: Final = 64 << 10
@@ -39,5 +41,13 @@ async def printed(
     if done.timed_out:
         raise ServerMisconfigured(f"{what} has not ended within {TIMEOUT_S:g} s")
     if done.exit_code != 0:
-        raise ServerMisconfigured(f"{what} has ended with exit code {done.exit_code}")
+        said = _last_line(done.stderr.text())
+        raise ServerMisconfigured(f"{what} has ended with exit code {done.exit_code}{said}")
     return done.stdout.text()
+
+
+def _last_line(stderr: str) -> str:
+    """What a program said last, for a person, without what looks like a secret."""
+    lines = stderr.strip().splitlines() or [""]
+    words = re.sub(rf"({'|'.join(SECRET_VALUES)})[^\s\"']*", "[secret]", one_line(lines[-1], max_chars=200))
+    return f": {words}" if words else ""

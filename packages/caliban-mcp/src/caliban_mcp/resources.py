@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from caliban_common.arguments import Arguments
 from caliban_common.errors import ArgumentError, CalibanError
-from caliban_common.message import ResultPart, TextBlock
+from caliban_common.message import TextBlock
 from caliban_common.text import one_line
 from caliban_common.tool import ShownArgument, ToolContext, ToolOutput, ToolSpec
 from caliban_mcp.errors import ServerMissing
 from caliban_mcp.hidden import without_hidden
-from caliban_mcp.results import parts_of_resource
+from caliban_mcp.results import read_contents
 from caliban_mcp_client.content import ResourceContents
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class ReadResource:
             contents = await read_resource(server, uri)
         except CalibanError as error:
             return ToolOutput.of(one_line(error.message, max_chars=1000), is_error=True)
-        parts: tuple[ResultPart, ...] = tuple(part for one in contents for part in parts_of_resource(one))
+        parts = await read_contents(contents, server.look)
         return ToolOutput(content=parts or (TextBlock(text="(the resource is empty)"),))
 
 

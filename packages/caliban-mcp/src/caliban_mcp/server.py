@@ -55,6 +55,7 @@ class RunServer:
         self.is_dated: bool = False
         self.was_silent: bool = False
         self._parts = parts
+        self.look = parts.look
         self._changed = changed
         self._error: CalibanError | None = None
         self._verdict: Verdict | None = None

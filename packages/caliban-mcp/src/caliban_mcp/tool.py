@@ -46,10 +46,10 @@ class ServerTool:
 
     async def invoke(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput:
         """Call it; see `Tool`. What goes wrong with the server is the model's to read."""
-        from caliban_mcp.results import output_of
+        from caliban_mcp.results import read_output
 
         try:
-            return output_of(await self._told(args, context))
+            return await read_output(await self._told(args, context), self._caller.look)
         except CallError as error:
             return ToolOutput.of(_said(error), is_error=True)
         except CalibanError as error:

@@ -22,7 +22,15 @@ from caliban_common.errors import CalibanError
 from caliban_common.files import ensure_private_dir
 from caliban_plugins.errors import ArchiveRefused, TreeRefused
 from caliban_plugins.paths import shown_path
-from caliban_plugins.tree import MAX_FILE_BYTES, MAX_FILES, MAX_TREE_BYTES, Bounds, write_file
+from caliban_plugins.table import PAGE_HINT
+from caliban_plugins.tree import (
+    MAX_FILE_BYTES,
+    MAX_FILES,
+    MAX_TREE_BYTES,
+    WORDS_FOR_AGENTS,
+    Bounds,
+    write_file,
+)
 
 MAX_ARCHIVE_BYTES: Final = 64 << 20
 HEADERS_BYTES: Final = 16 << 20
@@ -44,6 +52,8 @@ def unpack(data: bytes, target: Path, *, name: str = "the archive") -> None:
     """
     if len(data) > MAX_ARCHIVE_BYTES:
         raise ArchiveRefused(f"{name} has more than {MAX_ARCHIVE_BYTES:,} bytes")
+    if data[:1024].lstrip()[:1] == b"<":
+        raise ArchiveRefused(f"{name} is a web page, and no archive", hint=PAGE_HINT)
     members = _zip_members if data.startswith(b"PK") else _tar_members
     bounds = Bounds(name)
     kinds: dict[str, bool] = {}
@@ -102,6 +112,8 @@ def _tar_members(data: bytes, name: str) -> Iterator[tuple[str, bytes | None, bo
                 if member.name not in ("", "."):
                     yield member.name, None, False
                 continue
+            if member.issym() and _is_left_out(member.name):
+                continue
             if not member.isreg() or member.issparse():
                 raise TreeRefused(
                     f"{name}: {shown_path(member.name)} is {_kind(member)}: files and folders alone"
@@ -113,6 +125,12 @@ def _tar_members(data: bytes, name: str) -> Iterator[tuple[str, bytes | None, bo
             file = tar.extractfile(member)
             content = file.read() if file is not None else b""
             yield member.name, content, bool(member.mode & 0o100)
+
+
+def _is_left_out(name: str) -> bool:
+    """Whether a link may stand there, for nobody reads it: in the plugin's folder, or the only one."""
+    folder, _, own = name.removeprefix("./").rpartition("/")
+    return own in WORDS_FOR_AGENTS and "/" not in folder
 
 
 def _kind(member: tarfile.TarInfo) -> str:

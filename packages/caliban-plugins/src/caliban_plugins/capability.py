@@ -113,7 +113,10 @@ def _server(plugin: Plugin, server: PluginServer) -> Capability:
         f"{server.kind}: {words}",
         f"in {server.cwd}" if server.cwd else "",
         f"with {names}" if names else "",
+        f"headers by: {server.headers_helper}" if server.headers_helper else "",
+        f"logs in with {json.dumps(dict(server.login), sort_keys=True)}" if server.login else "",
     ]
+    further = [one for one in (server.headers_helper, dict(server.login)) if one]
     data = _json(
         [
             server.kind,
@@ -123,6 +126,7 @@ def _server(plugin: Plugin, server: PluginServer) -> Capability:
             server.cwd,
             server.url,
             dict(server.headers),
+            *further,
         ]
     )
     shown = "\n".join(filter(None, lines)).replace(str(plugin.root), ROOT)

@@ -7,7 +7,7 @@ schema), `own` is our `plugin.json`. A plugin without a manifest is what its mar
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -149,6 +149,8 @@ def _read(table: JsonTable, layout: Layout, path: str) -> PluginManifest:
     if experimental is not None:
         idle += (f"experimental.{name}" for name in experimental.others(("themes",)))
     notes = [f"{', '.join(idle)} does nothing in this version"] if idle else []
+    if isinstance(table.values.get("commands"), dict):
+        notes.append("commands that stand in the manifest itself are left out: write them as files")
     if layout != "given":
         notes += (f"`{name}` is not known here, and does nothing" for name in table.others(known))
     author = table.values.get("author")
@@ -175,12 +177,29 @@ def _place(
     if value is None:
         return
     kind = "servers" if name in _SERVERS else "styles" if name in ("outputStyles", "output_styles") else name
-    if kind in ("hooks", "servers") and isinstance(value, dict):
-        inline[kind] = value
-        return
-    if kind == "commands" and isinstance(value, dict):
-        raise table.error(name, "must be paths: commands in the manifest itself are not read here")
-    where[kind] = (*where.get(kind, ()), *table.paths(name))
+    if kind in ("hooks", "servers"):
+        given = value if isinstance(value, list) else [value]
+        tables = [one for one in given if isinstance(one, dict)]
+        if tables:
+            inline[kind] = _joined([inline.get(kind, {}), *tables])
+        value = [one for one in given if not isinstance(one, dict)]
+    elif kind == "commands" and isinstance(value, dict):
+        return  # told in the notes
+    where[kind] = (*where.get(kind, ()), *JsonTable({name: value}, table.place).paths(name))
+
+
+def _joined(tables: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Tables that stand in the place of files, as one; lists under one name behind each other."""
+    joined: dict[str, Any] = {}
+    for table in tables:
+        inner = next(
+            (table[name] for name in (*_SERVERS, "hooks") if isinstance(table.get(name), dict)), table
+        )
+        for name, value in inner.items():
+            before = joined.get(name)
+            both = isinstance(before, list) and isinstance(value, list)
+            joined[name] = [*before, *value] if both else value  # type: ignore[misc]
+    return joined
 
 
 def _texts(table: JsonTable) -> dict[str, Any]:

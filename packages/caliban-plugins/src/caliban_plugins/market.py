@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from caliban_common.errors import CalibanError
 from caliban_common.near import did_you_mean
+from caliban_common.text import one_line
 from caliban_plugins.errors import ManifestRefused, MarketplaceRefused
 from caliban_plugins.manifest import check_name
 from caliban_plugins.paths import shown_path
@@ -68,14 +69,18 @@ def read_market(table: JsonTable, base: PluginSource | None) -> Marketplace:
     refuse_unverified(table, SIGNATURE)
     metadata = table.table("metadata")
     root = metadata.paths("pluginRoot") if metadata is not None else ()
-    entries: dict[str, MarketEntry] = {}
-    rows = table.tables("plugins")
+    rows = table.values.get("plugins", [])
+    if not isinstance(rows, list):
+        raise table.error("plugins", "must be a list of objects")
     if len(rows) > MAX_ENTRIES:
         raise table.error("plugins", f"has more than {MAX_ENTRIES:,} entries")
-    for row in rows:
-        entry = _entry(row, base, "" if not root or root[0] == "." else root[0])
+    entries: dict[str, MarketEntry] = {}
+    below = "" if not root or root[0] == "." else root[0]
+    for at, row in enumerate(rows):
+        entry = _entry(row, f"{table.place}: `plugins[{at}]`", base, below)
         if entry.name in entries:
-            raise table.error("plugins", f"has {entry.name!r} twice")
+            number = f"plugins[{at}]"
+            entry = MarketEntry(name=number, problem=f"{table.place}: {entry.name} stands there before")
         entries[entry.name] = entry
     return Marketplace(
         name=name,
@@ -93,9 +98,15 @@ def market_file(root: Path) -> Path:
     raise ManifestRefused(f"{root} is no marketplace: there is none of {', '.join(FILES)}")
 
 
-def _entry(row: JsonTable, base: PluginSource | None, root: str) -> MarketEntry:
-    name = check_name(row.text("name", required=True), row)
+def _entry(value: object, place: str, base: PluginSource | None, root: str) -> MarketEntry:
+    """An entry, whatever is wrong with it: one that cannot be had has a problem, and a name to be told by."""
+    if not isinstance(value, dict):
+        return MarketEntry(name=place.rpartition(" ")[2].strip("`"), problem=f"{place} is no object")
+    row, given = JsonTable(value, place), value.get("name")
+    name = one_line(given, max_chars=64) if isinstance(given, str) and given.strip() else ""
+    name = name or place.rpartition(" ")[2].strip("`")
     try:
+        check_name(row.text("name", required=True), row)
         if "source" in row.values:
             return MarketEntry(
                 name=name,

@@ -110,9 +110,9 @@ def read_plugin(
         styles=tuple(reading.files("styles")),
         themes=tuple(reading.themes()),
         hooks=dict(reading.hooks()),
-        servers=read_servers(root, manifest, reading.problems, data),
+        servers=read_servers(root, manifest, (reading.problems, reading.notes), data),
         problems=tuple(reading.problems),
-        notes=(*manifest.notes, *reading.unused()),
+        notes=(*manifest.notes, *reading.notes, *reading.unused()),
     )
 
 
@@ -123,6 +123,7 @@ class _Reading:
         self._root = root
         self._manifest = manifest
         self.problems: list[str] = []
+        self.notes: list[str] = []
 
     def places(self, kind: str) -> tuple[str, ...]:
         """The paths of one kind: the usual folder, and what the manifest names."""

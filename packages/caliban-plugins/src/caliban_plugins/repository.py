@@ -8,6 +8,7 @@ transports https and ssh are left, or the file system for a path that a person t
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -21,6 +22,7 @@ from caliban_plugins.paths import shown_path
 from caliban_plugins.programs import program_on
 from caliban_plugins.source import PluginSource
 from caliban_plugins.table import MAX_JSON_BYTES
+from caliban_plugins.tree import WORDS_FOR_AGENTS, write_file
 from caliban_process import Command, Completed, NotStarted, Runner
 from caliban_process.errors import ProcessError
 from caliban_process.output import OutputLimit
@@ -46,6 +48,22 @@ _PINS: Final = (
     "protocol.allow=never",
     "protocol.ext.allow=never",
 )
+_WAYS: Final = (
+    (
+        r"(?i)could not read Username|terminal prompts disabled|Authentication failed",
+        "is it written rightly? one that is private is reached by ssh: git@HOST:OWNER/NAME.git",
+    ),
+    (r"(?i)Permission denied \(publickey", "ssh asks nobody here: ssh-add lets its agent have the key"),
+    (
+        r"(?i)Host key verification failed",
+        "ssh asks nobody here: connect once by hand, and look at its key",
+    ),
+    (r"(?i)couldn't find remote ref", "it has no branch and no tag of this name"),
+    (r"(?i)Could not resolve host", "check the name of the host, and the network"),
+)
+"""What git says -> what to do about it."""
+_ATTRIBUTES: Final = b"* -export-ignore -export-subst -filter -ident -working-tree-encoding\n"
+"""Above those of the repository: what is packed is every file of the tree, as it was committed."""
 _LINK: Final = "120000"
 _SUBMODULE: Final = "160000"
 
@@ -104,6 +122,7 @@ class Repositories:
         allowed = ("file",) if is_local else ("https", "ssh")
         pins = tuple(word for name in allowed for word in ("-c", f"protocol.{name}.allow=always"))
         await self._git(None, "init", "--quiet", "--bare", "--template=", str(store))
+        write_file(store, "info/attributes", _ATTRIBUTES, executable=False)
         wanted = source.commit or source.ref or "HEAD"
         words = ("--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-commit-graph")
         await self._git(store, "fetch", *words, "--", source.at, wanted, before=pins)
@@ -123,8 +142,9 @@ class Repositories:
         for row in rows:
             mode, _, rest = row.partition(b" ")
             kind = {_LINK: "a link", _SUBMODULE: "a submodule"}.get(mode.decode("ascii", "replace"))
-            if kind is not None:
-                name = rest.partition(b"\t")[2].decode("utf-8", "replace")
+            name = rest.partition(b"\t")[2].decode("utf-8", "replace")
+            own = name.removeprefix(f"{source.inside}/") if source.inside else name
+            if kind is not None and not (mode == _LINK.encode() and own in WORDS_FOR_AGENTS):
                 raise SourceFailed(f"{source.words}: {shown_path(name)} is {kind}: files and folders alone")
 
     async def _git(
@@ -147,5 +167,6 @@ class Repositories:
             raise SourceFailed(f"git {words[0]}: {error.message}") from error
         if done.exit_code != 0:
             said = one_line(done.stderr.text(), max_chars=300) or "it did not end in time"
-            raise SourceFailed(f"git {words[0]} failed: {said}")
+            hint = next((way for pattern, way in _WAYS if re.search(pattern, said)), None)
+            raise SourceFailed(f"git {words[0]} failed: {said}", hint=hint)
         return done

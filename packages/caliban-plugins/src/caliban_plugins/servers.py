@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+import shlex
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from msgspec import Struct, field
 
 from caliban_common.errors import CalibanError
+from caliban_common.text import one_line
 from caliban_plugins.errors import ManifestRefused
 from caliban_plugins.manifest import PluginManifest
 from caliban_plugins.table import JsonTable, read_table
@@ -20,14 +22,31 @@ PORTABLE: Final = "mcp.json"
 PORTABLE_SCHEMA: Final = "https://agent-plugins.org/schemas/1.0.0/mcp.schema.json"
 NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 _KNOWN: Final = ("type", "transport", "command", "args", "env", "cwd", "url", "headers")
+_FURTHER: Final = (
+    *("headersHelper", "headers_helper", "oauth", "oauth_config", "timeout", "alwaysLoad", "disabled"),
+    *("name", "title", "description", "$schema"),
+)
+"""What others than Agent Plugins know of a server, and what is only words."""
+_LOGIN: Final[Mapping[str, str]] = {
+    "clientId": "client_id",
+    "callbackPort": "callback_port",
+    "authServerMetadataUrl": "metadata_url",
+    "scopes": "scopes",
+}
+"""What a plugin may say of a login: who its server knows us as, and no secret."""
 _ROOT: Final = r"\$\{(?:CALIBAN_PLUGIN|CLAUDE_PLUGIN|PLUGIN)_(ROOT|DATA)\}"
+
+
+ServerWords: TypeAlias = tuple[list[str], list[str]]
+"""Where it is told what is left out, and what does nothing."""
 
 
 class PluginServer(Struct, frozen=True, kw_only=True):
     """A server as its plugin describes it; `place` is the file. `kind` is stdio, http or sse.
 
     `command`, `args`, `env` and `cwd` are for a program, each argument one word; `url` and `headers` for an
-    address. `full_name` is `plugin:server`: no rule for the bare name is about it.
+    address. `headers_helper` is a command line that prints more headers, `login` what is settled of logins,
+    by the names of settings. `full_name` is `plugin:server`: no rule for the bare name is about it.
     """
 
     plugin: str
@@ -40,6 +59,11 @@ class PluginServer(Struct, frozen=True, kw_only=True):
     cwd: str = ""
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
+    headers_helper: str = ""
+    login: Mapping[str, Any] = field(default_factory=dict)
+    timeout_s: float | None = None
+    lazy: bool = True
+    disabled: bool = False
 
     @property
     def full_name(self) -> str:
@@ -48,9 +72,10 @@ class PluginServer(Struct, frozen=True, kw_only=True):
 
 
 def read_servers(
-    root: Path, manifest: PluginManifest, problems: list[str], data: Path | None = None
+    root: Path, manifest: PluginManifest, told: ServerWords, data: Path | None = None
 ) -> tuple[PluginServer, ...]:
     """The servers of a plugin; one that cannot be read is a problem, and costs no other."""
+    problems, notes = told
     servers: dict[str, PluginServer] = {}
     for table in _tables(root, manifest, problems):
         for name, value in table.values.items():
@@ -62,7 +87,12 @@ def read_servers(
                     raise ManifestRefused(f"{place} stands twice")
                 if not isinstance(value, dict):
                     raise ManifestRefused(f"{place} must be an object")
-                servers[name] = _server(name, JsonTable(value, place), root, manifest, data)
+                one = JsonTable(value, place)
+                servers[name] = _server(name, one, root, manifest, data)
+                notes += (
+                    f"`{other}` of the server {name} is not known here, and does nothing"
+                    for other in (*one.others((*_KNOWN, *_FURTHER)), *_other_logins(one))
+                )
             except CalibanError as error:
                 problems.append(f"a server of {manifest.name} is left out: {error.message}")
     return tuple(servers.values())
@@ -126,7 +156,58 @@ def _server(
         cwd=(cwd or str(root)) if command else "",
         url=url,
         headers=_texts(table, "headers"),
+        headers_helper=_helper(table, put_in) if url else "",
+        login=_login(table) if url else {},
+        timeout_s=_timeout(table),
+        lazy=not table.flag("alwaysLoad", default=False),
+        disabled=table.flag("disabled", default=False),
     )
+
+
+def _helper(table: JsonTable, put_in: Callable[[str], str]) -> str:
+    """A command line whose words have the places of the plugin put in, each of them staying one word."""
+    line = table.text("headersHelper") or table.text("headers_helper")
+    try:
+        return shlex.join(map(put_in, shlex.split(line)))
+    except ValueError as error:
+        raise table.error("headersHelper", f"is no command line: {error}") from error
+
+
+def _login(table: JsonTable) -> dict[str, Any]:
+    """What is settled of logins, by the names that settings have for it."""
+    said = _login_table(table)
+    own = {_LOGIN.get(name, name): value for name, value in said.items()}
+    found: dict[str, Any] = {}
+    for name, value in own.items():
+        is_text = isinstance(value, str) and bool(value)
+        is_port = isinstance(value, int) and not isinstance(value, bool) and 0 < value < 65536
+        is_texts = isinstance(value, list) and all(isinstance(one, str) for one in value)
+        fits = {"callback_port": is_port, "scopes": is_text or is_texts}.get(name, is_text)
+        if name in _LOGIN.values():
+            if not fits:
+                raise table.error("oauth", f"has a {name} that is none")
+            found[name] = value
+    return found
+
+
+def _login_table(table: JsonTable) -> Mapping[str, Any]:
+    name = "oauth" if isinstance(table.values.get("oauth"), dict) else "oauth_config"
+    below = table.table(name)
+    return {} if below is None else below.values
+
+
+def _other_logins(table: JsonTable) -> tuple[str, ...]:
+    """What a plugin says of a login that is not its to say."""
+    known = (*_LOGIN, *_LOGIN.values())
+    return tuple(f"oauth.{one_line(name, max_chars=40)}" for name in _login_table(table) if name not in known)
+
+
+def _timeout(table: JsonTable) -> float | None:
+    """The seconds of a call, which are written as milliseconds."""
+    value = table.values.get("timeout")
+    if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+        return None
+    return value / 1000
 
 
 def _stays(path: str) -> bool:

@@ -176,6 +176,8 @@ def _source(table: JsonTable, base: PluginSource | None, root: str) -> PluginSou
             path = "" if value in (".", "./") else inner_path(value)
         except PluginPathRefused as error:
             raise table.error("source", f"must stay in the marketplace: {error.message}") from error
+        if path == root or path.startswith(f"{root}/"):
+            root = ""  # it is written from the marketplace on, for those who know no root
         inside = "/".join(filter(None, (base.inside, root, path)))
         return PluginSource(kind=base.kind, at=base.at, ref=base.ref, commit=base.commit, inside=inside)
     below = table.table("source")

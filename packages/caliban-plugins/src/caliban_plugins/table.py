@@ -14,6 +14,7 @@ from caliban_plugins.paths import inner_path
 
 MAX_JSON_BYTES: Final = 4 << 20
 MAX_TEXT_CHARS: Final = 4_000
+PAGE_HINT: Final = "name the repository, or the address of the file itself"
 
 
 class JsonTable:
@@ -98,6 +99,8 @@ def read_table(data: bytes, place: str) -> JsonTable:
     except CalibanError as error:
         raise ManifestRefused(f"{place}: {error.message}") from error
     except (ValueError, RecursionError) as error:
+        if data.lstrip()[:1] == b"<":
+            raise ManifestRefused(f"{place}: it is a web page, and no JSON", hint=PAGE_HINT) from error
         raise ManifestRefused(f"{place}: no JSON: {one_line(str(error), max_chars=200)}") from error
     if not isinstance(value, dict):
         raise ManifestRefused(f"{place}: must be an object, not {_kind(value)}")

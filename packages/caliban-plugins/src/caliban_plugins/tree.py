@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -22,6 +23,11 @@ MAX_TREE_BYTES: Final = 64 << 20
 
 SKIPPED: Final = (".git", ".DS_Store", "__pycache__")
 """What lies in a folder that somebody works in, and is no part of a plugin."""
+
+
+WORDS_FOR_AGENTS: Final = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
+"""Told to agents that work on a plugin, and read by no part of it: in many repositories they are links to
+each other. In a plugin's own folder one that is a link is left out; every other link is refused."""
 
 
 class TreeFile(Struct, frozen=True, kw_only=True):
@@ -56,7 +62,11 @@ class Bounds:
                     f"{self._what}: {shown_path(whole)} and {shown_path(other)} are one file on some systems"
                 )
         if len(self._seen) > MAX_FILES:
-            raise TreeRefused(f"{self._what}: it holds more than {MAX_FILES:,} files and folders")
+            counts = Counter(path.partition("/")[0] for path in self._seen.values())
+            most = shown_path(counts.most_common(1)[0][0])
+            raise TreeRefused(
+                f"{self._what}: it holds more than {MAX_FILES:,} files and folders, most of them in {most}"
+            )
         return path
 
     def size(self, path: str, size_bytes: int) -> None:
@@ -153,6 +163,8 @@ def _below(folder: Path, prefix: str, bounds: Bounds) -> Iterator[tuple[str, os.
                     continue
                 path = bounds.path(prefix + entry.name)
                 status = entry.stat(follow_symlinks=False)
+                if stat.S_ISLNK(status.st_mode) and path in WORDS_FOR_AGENTS:
+                    continue
                 if stat.S_ISDIR(status.st_mode):
                     yield from _below(folder / entry.name, f"{path}/", bounds)
                 elif stat.S_ISREG(status.st_mode):

@@ -16,6 +16,7 @@ from caliban_settings.errors import SettingsError
 from caliban_settings.key import Scope
 from caliban_settings.leaves import Node, read_leaves
 from caliban_settings.parse import kind_of, parse
+from caliban_settings.server_names import server_name
 from caliban_settings.source import INLINE_SERVERS, Source, read_file
 
 MEMBER: Final = "mcpServers"
@@ -26,11 +27,15 @@ _TYPES: Final[Mapping[str, str]] = {
     "streamableHttp": "http",
     "remote": "http",
 }
+_OTHER: Final[Mapping[str, str]] = {"command": "url", "url": "command"}
 MAX_SERVERS: Final = 256
 
 
 def read_project_servers(workspace: Path, tree: Node) -> Source | None:
-    """The servers of `.mcp.json` in `workspace`; `None` where there is none. What is wrong is a warning."""
+    """The servers of `.mcp.json` in `workspace`; `None` where there is none. What is wrong is a warning.
+
+    One whose name no server of ours has is called as `server_name` says.
+    """
     path = workspace / ".mcp.json"
     try:
         given = read_file(path, "project", parsed=False)
@@ -41,7 +46,12 @@ def read_project_servers(workspace: Path, tree: Node) -> Source | None:
         return _empty(path, f"{error.message}; its servers are left out")
     kept: dict[str, Any] = {}
     warnings: list[str] = []
-    for name, table in source.data["mcp_servers"].items():
+    for written, table in source.data["mcp_servers"].items():
+        name = server_name(written) or written
+        if name in kept or (name != written and name in source.data["mcp_servers"]):
+            shown = one_line(written, max_chars=80)
+            warnings.append(f"{path}: the server {shown!r} is left out: another one is called {name} here")
+            continue
         one = _with_data(source, {"mcp_servers": {name: table}})
         try:
             read_leaves(one, tree)
@@ -85,6 +95,8 @@ def servers_of(table: Mapping[str, Any]) -> dict[str, Any]:
                 ours["oauth_config"] = value
             case "env" | "headers" | "args" if value is None:
                 continue
+            case "command" | "url" if value in ("", None) and table.get(_OTHER[name]):
+                continue  # a form of another program leaves the field that does not apply empty
             case "name" | "instance" if table.get("type") == "sdk":
                 continue  # it is called by its key
             case _:

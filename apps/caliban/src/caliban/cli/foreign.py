@@ -194,8 +194,15 @@ WAYS: Final[Mapping[str, str]] = MappingProxyType(
 VERBS: Final = (
     ("rm", "remove", "delete", "del", "uninstall"),
     ("list", "ls"),
-    ("show", "get", "cat", "view", "info", "explain"),
-    ("add", "new", "create", "allow", "deny", "ask"),
+    ("show", "get", "cat", "view", "info", "explain", "inspect"),
+    ("install", "add", "i"),
+    ("init", "new", "create"),
+    ("add", "new", "create", "install", "allow", "deny", "ask"),
+    ("update", "upgrade", "refresh"),
+    ("doctor", "status", "test", "check", "diagnose", "ping"),
+    ("login", "auth", "authenticate", "signin"),
+    ("import", "add-from-claude-desktop"),
+    ("marketplace", "search", "browse", "discover"),
 )
 """Second words of commands that mean one thing, each in the order in which one is offered for another."""
 

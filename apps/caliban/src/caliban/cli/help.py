@@ -118,12 +118,13 @@ def _choice(message: str) -> str:
     from caliban_common.near import did_you_mean
 
     choices = [name.strip(" '") for name in match[2].split(",")]
-    meant = did_you_mean(match[1], choices)
-    if not meant and message.startswith("argument VERB"):
+    meant = ""
+    if message.startswith(("argument VERB", "argument ACTION")):  # uninstall is no slip of install
         from caliban.cli.foreign import VERBS
 
-        same = next((words for words in VERBS if match[1].lower() in words), ())
+        same = (word for words in VERBS if match[1].lower() in words for word in words)
         meant = next((f"did you mean {word}?" for word in same if word in choices), "")
+    meant = meant or did_you_mean(match[1], choices)
     return f"{meant} " if meant else ""
 
 

@@ -91,8 +91,11 @@ def parse_command(
     except UsageError:
         if not command.discreet:
             raise
+        behind = " -- " in command.usage and "--" not in arguments
         raise UsageError(
-            f"caliban {command.name} does not take these arguments", hint=f"caliban {command.line}"
+            f"caliban {command.name} does not take these arguments"
+            f"{'; flags of a command of yours stand behind --' if behind else ''}",
+            hint=f"caliban {command.line}",
         ) from None
     return options_of(values, environ), values
 

@@ -303,7 +303,7 @@ async def open_app(
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(_running(model, hooks, opening, tools.board.opened))
         await stack.enter_async_context(opening.box.opened(reporter, tasks))
-        slot = ServerSlot(opening, tools.board, hooks, elicitor) if _takes_servers(wiring, model) else None
+        slot = ServerSlot(opening, tools, hooks, elicitor) if _takes_servers(wiring, model) else None
         if slot is not None:
             await slot.open(stack, tasks, connects=wiring.connects)
         say_what_is_left_out(settings, model, reporter)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from anyio.abc import TaskGroup
 
 from caliban.cli.formats import input_format
-from caliban.compose.board import Board
 from caliban.compose.opening import Opening
 from caliban.compose.project import may_have_servers
 from caliban.errors import CommandRefused
@@ -17,6 +16,7 @@ from caliban_common.tool import Tool, ToolSource
 
 if TYPE_CHECKING:
     from caliban.compose.servers.build import RunServers, ServerInputs
+    from caliban.compose.tools import ToolInputs
     from caliban_mcp.elicit import Elicitor
 
 
@@ -29,13 +29,14 @@ class ServerSlot:
     def __init__(
         self,
         opening: Opening,
-        board: Board,
+        tools: ToolInputs,
         hooks: Hooks,
         elicitor: Elicitor | None,
     ) -> None:
         self.run: RunServers | None = None
         self._opening = opening
-        self._board = board
+        self._board = tools.board
+        self._media = tools.media
         self._hooks = hooks
         self._elicitor = elicitor
         self._tasks: TaskGroup | None = None
@@ -117,6 +118,7 @@ class ServerSlot:
             hooks=self._hooks,
             elicitor=self._elicitor,
             hosted=opening.host.hosted,
+            media=self._media,
             session_id=lambda: "" if board.session is None else board.session.id,
         )
 

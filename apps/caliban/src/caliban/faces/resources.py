@@ -13,7 +13,7 @@ from caliban_common.message import Block, TextBlock
 from caliban_common.text import one_line
 from caliban_drive.notice import Notice
 from caliban_mcp.resources import read_resource, read_spec
-from caliban_mcp.results import parts_of_resource
+from caliban_mcp.results import read_contents
 
 REFERENCE: Final = r"""(?:^|(?<=[\s(\[{"'<`]))@([A-Za-z0-9._-]{1,64}):([^\s"'<>`]+)"""
 TRAILING: Final = ".,;:!?)]}"
@@ -62,7 +62,7 @@ async def resource_blocks(prompt: str, run: RunServers, permissions: Permissions
                 _tell(run, f"{shown} is not attached: {one_line(error.message, max_chars=300)}")
                 continue
             head = TextBlock(text=f"[{shown}]")
-            blocks += [head, *(part for one in contents for part in parts_of_resource(one))]
+            blocks += [head, *await read_contents(contents, server.look)]
     return tuple(blocks)
 
 

@@ -115,15 +115,19 @@ def _read(answer: Answer, wanted: TokenAuth, redirect_uri: str, learn: Callable[
     learn(secret)
     if answer.status not in (200, 201) or not client_id:
         code = one_line(text_of(data, "error"), max_chars=60)
-        said = f" ({code})" if code else ""
+        why = one_line(text_of(data, "error_description") or text_of(data, "message"), max_chars=200)
+        said = ", ".join(filter(None, (code, why)))
         raise LoginFailed(
             "client",
-            f"the authorisation server registered no client: status {answer.status}{said}",
+            f"the authorisation server registered no client: status {answer.status}"
+            f"{f' ({said})' if said else ''}",
             hint="register one by hand, and put its client_id into the server's oauth_config",
             code=code,
         )
     auth = text_of(data, "token_endpoint_auth_method") or ("client_secret_basic" if secret else wanted)
-    if auth not in METHODS or (auth != "none" and not secret):
+    if auth in METHODS and not secret:
+        auth = "none"  # whatever it repeats: who was given no secret is a public client, and PKCE proves it
+    if auth not in METHODS:
         raise LoginFailed(
             "client",
             f"the authorisation server knows clients by a way of its own: {one_line(auth, max_chars=60)}",

@@ -14,6 +14,7 @@ from caliban_settings.edit.servers import SHARED, TABLE, with_server, with_switc
 from caliban_settings.errors import ServersNotWritten, SettingsNotWritten
 from caliban_settings.key import Scope
 from caliban_settings.parse import parse
+from caliban_settings.server_names import written_name
 
 
 class ServerStore(Struct, frozen=True, kw_only=True):
@@ -28,12 +29,12 @@ class ServerStore(Struct, frozen=True, kw_only=True):
 
     def holder(self, name: str) -> Path | None:
         """The file with a server of this name. Raises `SettingsError` for one that cannot be read."""
-        return next((path for path in self.files if name in self._servers(path)), None)
+        return next((path for path in self.files if self._name(path, name) is not None), None)
 
     def table(self, name: str) -> Mapping[str, Any] | None:
         """The entry of this name as it is written. Raises `SettingsError`."""
         path = self.holder(name)
-        return None if path is None else self._servers(path)[name]
+        return None if path is None else self._servers(path)[self._name(path, name) or name]
 
     def add(self, name: str, table: Mapping[str, Any], *, replaces: bool = False) -> Path:
         """Write a server; where it is now. Raises `ServersNotWritten`, `SettingsError`."""
@@ -41,10 +42,10 @@ class ServerStore(Struct, frozen=True, kw_only=True):
         if holder is not None and not replaces:
             raise ServersNotWritten(f"there is a server {name!r} in {holder} already")
         target = holder or self._target()
-        toml = target.suffix == ".toml"
+        toml, written = target.suffix == ".toml", self._name(target, name) or name
 
         def change(text: str) -> str:
-            without = without_server(text, name, toml=toml) if holder is not None else text
+            without = without_server(text, written, toml=toml) if holder is not None else text
             return with_server(without, name, table, toml=toml)
 
         self._rewrite(target, change)
@@ -53,15 +54,21 @@ class ServerStore(Struct, frozen=True, kw_only=True):
     def remove(self, name: str) -> Path:
         """Take a server out; where it was. Raises `ServersNotWritten`, `SettingsError`."""
         path = self._held(name)
-        self._rewrite(path, lambda text: without_server(text, name, toml=path.suffix == ".toml"))
+        written = self._name(path, name) or name
+        self._rewrite(path, lambda text: without_server(text, written, toml=path.suffix == ".toml"))
         return path
 
     def switch(self, name: str, *, disabled: bool) -> Path:
         """Switch a server off or on; where that stands. Raises `ServersNotWritten`, `SettingsError`."""
         path = self.holder(name) or self._target()
-        toml = path.suffix == ".toml"
-        self._rewrite(path, lambda text: with_switch(text, name, disabled=disabled, toml=toml))
+        toml, written = path.suffix == ".toml", self._name(path, name) or name
+        self._rewrite(path, lambda text: with_switch(text, written, disabled=disabled, toml=toml))
         return path
+
+    def _name(self, path: Path, name: str) -> str | None:
+        """What the file calls the server `name`: files that others write too may have names of theirs."""
+        servers = self._servers(path)
+        return written_name(servers if path.suffix != ".toml" else servers.keys() & {name}, name)
 
     def _held(self, name: str) -> Path:
         path = self.holder(name)

@@ -20,6 +20,7 @@ from caliban_settings.foreign.translated import (
     read_table,
     taken,
 )
+from caliban_settings.server_names import server_name
 
 MODES: Final = MappingProxyType(
     {name: name for name in ("default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions")}
@@ -99,7 +100,7 @@ def _switched_off(value: Any, source: ForeignPath) -> Found:
         yield NotCarried(path=source, why="it is no list of names")
         return
     for name in value:
-        yield Carried(path=("mcp_servers", name, "disabled"), value=True, source=source)
+        yield Carried(path=("mcp_servers", server_name(name) or name, "disabled"), value=True, source=source)
 
 
 def _environment(value: Any, source: ForeignPath) -> Found:

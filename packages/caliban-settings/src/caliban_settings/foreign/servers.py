@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from caliban_settings.foreign.translated import Carried, ForeignPath, Found, NotCarried
+from caliban_settings.server_names import server_name
 
 _SAME: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -49,7 +50,7 @@ def read_servers(value: Any, source: ForeignPath) -> Found:
 
 
 def _server(name: str, server: Mapping[str, Any], source: ForeignPath) -> Found:
-    own = ("mcp_servers", name)
+    own = ("mcp_servers", server_name(name) or name)
     if "url" in server and not {"type", "transport"} & server.keys():
         yield Carried(path=(*own, "type"), value="http", source=source)
     for member, value in server.items():

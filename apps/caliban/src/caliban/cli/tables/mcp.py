@@ -26,7 +26,7 @@ _SERVER: Final = flag("name", metavar="NAME", nargs="?", help="one server (defau
 
 
 def _scope(help: str) -> Flag:
-    return flag("--scope", choices=SCOPES, help=help)
+    return flag("--scope", "-s", choices=SCOPES, help=help)
 
 
 _NEW: Final = (
@@ -42,7 +42,8 @@ _VERBS: Final = (
         "every server that settings name, where it comes from, and whether a run would use it",
         "caliban.commands.mcp.list:list_servers",
         flags=(*_PLACE, JSON_LINES),
-        description="List MCP servers. None is started: caliban mcp doctor does that.",
+        description="List MCP servers. None is started: caliban mcp doctor does that. Behind a name stands "
+        "why a run would not use it.",
     ),
     Subcommand(
         "mcp get",
@@ -64,11 +65,13 @@ _VERBS: Final = (
             ),
             flag(
                 "--transport",
+                "-t",
                 choices=KINDS,
                 help="how it is spoken to (default: stdio for a command, http for a URL)",
             ),
             flag(
                 "--env",
+                "-e",
                 type=words,
                 action="append",
                 metavar="NAME=VALUE",
@@ -76,6 +79,7 @@ _VERBS: Final = (
             ),
             flag(
                 "--header",
+                "-H",
                 type=words,
                 action="append",
                 metavar="NAME:VALUE",
@@ -84,7 +88,9 @@ _VERBS: Final = (
             *_NEW,
         ),
         usage="NAME [--scope SCOPE] -- COMMAND [ARG …] | NAME URL",
-        description="Write an MCP server into settings. Comments of the file stay.",
+        description="Write an MCP server into settings; comments of the file stay. What stands behind -- is "
+        "its command, with flags of its own: caliban mcp add notes -- npx -y notes-server. A server at an "
+        "address: caliban mcp add issues https://mcp.example.com/mcp.",
         needs_words=True,
         discreet=True,
     ),
@@ -100,7 +106,7 @@ _VERBS: Final = (
             *_NEW,
         ),
         usage="NAME JSON",
-        description="Write an MCP server into settings from its JSON.",
+        description="Write an MCP server into settings from the JSON of one entry, without its name.",
         needs_words=True,
         discreet=True,
     ),
@@ -171,7 +177,7 @@ _VERBS: Final = (
                 metavar="PREFIX",
                 help="the first 12 digits or more of the digest that was printed",
             ),
-            switch("--forget", help="take the server's next list as its first"),
+            switch("--forget", help="forget what was let in: the server's next list is taken as its first"),
             JSON_LINES,
         ),
         usage="[NAME]",
@@ -185,7 +191,8 @@ _VERBS: Final = (
         "caliban.commands.mcp.doctor:doctor",
         flags=(_SERVER, *_PLACE, JSON_LINES),
         usage="[NAME]",
-        description="Connect to each server that a run would use, side by side. Exit: 1 when one fails.",
+        description="Connect to each server that a run would use, side by side, and show what it has and "
+        "what is wrong with it: its own words too. Exit: 1 when one fails.",
     ),
     Subcommand(
         "mcp login",
@@ -229,6 +236,6 @@ MCP: Final = Subcommand(
     ),
     usage="[VERB …]",
     description="MCP servers stand in settings under [mcp_servers.NAME], and in the .mcp.json of a project, "
-    "which counts once you have trusted it.",
+    "which counts once you have trusted it. caliban mcp add writes one, caliban mcp doctor tries them.",
     verbs=_VERBS,
 )

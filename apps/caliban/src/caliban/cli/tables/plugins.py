@@ -12,7 +12,7 @@ SCOPES: Final = ("user", "project", "local")
 ACTIONS: Final = ("add", "remove", "list", "update")
 
 _YES: Final = switch("--yes", help="do not ask: what is shown is agreed to")
-_NAME: Final = flag("name", metavar="NAME", help="as the list has it")
+_NAME: Final = flag("name", metavar="NAME", help="as caliban plugin list has it")
 _SCOPE: Final = flag(
     "--scope",
     choices=SCOPES,
@@ -48,7 +48,12 @@ _VERBS: Final = (
         "look at what a plugin would do, and install exactly that",
         "caliban.commands.plugins.install:install",
         flags=(
-            flag("spec", metavar="NAME@MARKETPLACE", nargs="?", help="a marketplace by name, or an address"),
+            flag(
+                "spec",
+                metavar="NAME@MARKETPLACE",
+                nargs="?",
+                help="a plugin of a marketplace, which stands there by its name or by its address",
+            ),
             flag("--dir", type=words, metavar="DIR", help="the plugin in a folder"),
             flag("--git", type=words, metavar="URL", help="a git repository, or OWNER/NAME of GitHub"),
             flag("--ref", type=words, metavar="REF", help="with --git: a branch, a tag or a whole commit"),
@@ -61,7 +66,7 @@ _VERBS: Final = (
                 metavar="FILE_OR_URL",
                 help="with --archive and --key: where its signature is (default: beside it, as .minisig)",
             ),
-            flag("--path", type=words, metavar="PATH", help="the folder of the plugin within that"),
+            flag("--path", type=words, metavar="PATH", help="the plugin's folder within what is fetched"),
             _YES,
             _SCOPE,
             *PLACE,
@@ -148,7 +153,10 @@ _VERBS: Final = (
         flags=(
             flag("action", metavar="ACTION", nargs="?", choices=ACTIONS, help=", ".join(ACTIONS)),
             flag(
-                "place", metavar="PLACE", nargs="?", help="a folder, a repository or an address; else a name"
+                "place",
+                metavar="PLACE",
+                nargs="?",
+                help="for add: a folder, a repository (OWNER/NAME of GitHub) or an address; else a name",
             ),
             _KEY,
             JSON_LINES,
@@ -156,7 +164,8 @@ _VERBS: Final = (
         ),
         usage="add PLACE [--key KEY] | remove NAME | list [NAME] | update [NAME]",
         description="Look after marketplaces: marketplace.json in a folder or a git repository, or an index "
-        "at an address. An index that was read is kept, and is what an installation goes by.",
+        "at an address. An index that was read is kept, and is what an installation goes by; update reads it "
+        "anew. Exit: 1 when a place could not be read.",
     ),
 )
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -102,9 +104,25 @@ def write_server(invocation: Invocation, name: str, table: Mapping[str, Any]) ->
     fetched = fetched_package(str(table.get("command", "")), tuple(map(str, table.get("args") or ())))
     if fetched is not None:
         complain(f"caliban: note: {fetched}\n")
+    for note in _doubts(table):
+        complain(f"caliban: note: {note}\n")
     if scope in IN_WORKSPACE:
         complain("caliban: it lies in the workspace, and counts once that is trusted: caliban trust add\n")
     return 0
+
+
+def _doubts(table: Mapping[str, Any]) -> Iterator[str]:
+    """What is probably not meant so, and can be all the same: the program may come later."""
+    command = str(table.get("command", ""))
+    if not command or "$" in command or shutil.which(command) is not None:
+        return
+    shown = one_line(command, max_chars=80)
+    if re.fullmatch(r"[\w-]+(\.[\w-]+)+(:\d+)?(/.*)?", command) and not table.get("args"):
+        yield f"{shown} is taken for a program; an address begins with https://"
+    elif re.search(r"\s", command):
+        yield f"there is no program {shown}: its arguments stand in words of their own"
+    elif "/" not in command and "\\" not in command:
+        yield f"there is no program {shown} on the PATH yet"
 
 
 def check_server(name: str, table: Mapping[str, Any]) -> None:
@@ -154,7 +172,8 @@ def _only(invocation: Invocation, name: str) -> ServerStore:
     ]
     if not holding:
         raise MissingError(
-            f"no file has an MCP server {one_line(name, max_chars=80)!r}", hint="caliban mcp list"
+            f"no file has an MCP server {one_line(name, max_chars=80)!r}",
+            hint="caliban mcp list shows those that there are",
         )
     if len(holding) > 1:
         scopes = ", ".join(store.scope for store in holding)

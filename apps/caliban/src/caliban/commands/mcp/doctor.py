@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -11,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban.cli.invocation import Invocation
-from caliban.commands.mcp.list import ListedServers, login_of_row
+from caliban.commands.mcp.list import ListedServers, login_of_row, shown_words
 from caliban.compose.servers.build import build_connector, pins_dir
 from caliban.faces.cancellable import run_cancellable
 from caliban.stdio import print_text
@@ -75,7 +77,7 @@ async def _all(listed: ListedServers, configs: tuple[ServerConfig, ...]) -> list
         else:
             examined = await _examined(connector, config)
             login = login_of_row(listed, config)
-            notes = (*examined.notes, login) if login else examined.notes
+            notes = (*examined.notes, *_unfilled(config), *((login,) if login else ()))
             found[config.name] = replace(examined, notes=notes, data={**examined.data, "login": login})
 
     async with anyio.create_task_group() as group:
@@ -101,22 +103,42 @@ def _idle(listed: ListedServers, name: str | None) -> Iterator[Examined]:
 
 async def _examined(connector: Connector, config: ServerConfig) -> Examined:
     began = time.perf_counter()
+    client: McpClient | None = None
     try:
         async with connector.open(config, None) as client:
             connected = time.perf_counter()
             return await _listed(client, config, began, connected)
     except CalibanError as error:
-        stderr = getattr(error, "stderr", "")
-        notes = [f"hint: {error.hint}"] if error.hint else []
-        fetched = download_words(config)
-        if fetched is not None and getattr(error, "kind", "") == "timed_out":
-            notes.append(f"{fetched}: the first start takes longer; start_timeout_s gives it more")
-        if stderr:
-            notes += [
-                f"it said: {one_line(line, max_chars=200)}" for line in stderr.strip().splitlines()[-5:]
-            ]
-        data = {"words": error.message, "kind": getattr(error, "kind", ""), "stderr": stderr}
-        return Examined(name=config.name, state="fail", head=error.message, notes=tuple(notes), data=data)
+        return _failed(config, error, client)
+
+
+def _unfilled(config: ServerConfig) -> Iterator[str]:
+    """Variables as a shell has them, which a server is sent as they are written.
+
+    Whole words alone: a password may hold such a sign.
+    """
+    for what, texts in (("headers", config.headers), ("env", config.env), ("url", {"": config.url})):
+        for text in texts.values():
+            for name in re.findall(r"(?:^|\s)\$([A-Z_][A-Z0-9_]*)$", text):
+                yield f"${name} in its {what} is not filled in: write ${{{name}}}"
+
+
+def _failed(config: ServerConfig, error: CalibanError, client: McpClient | None) -> Examined:
+    """What is wrong, and all that the server said until then: it often says why itself, somewhere."""
+    stderr: str = getattr(error, "stderr", "") or (client.stderr if client is not None else "")
+    problems: tuple[str, ...] = getattr(error, "problems", ()) or (client.problems if client else ())
+    kind = getattr(error, "kind", "")
+    notes = [f"hint: {error.hint}"] if error.hint else []
+    fetched = download_words(config)
+    if fetched is not None and kind == "timed_out":
+        notes.append(f"{fetched}: the first start takes longer; start_timeout_s gives it more")
+    notes += [f"it said: {one_line(line, max_chars=200)}" for line in stderr.strip().splitlines()[-5:]]
+    notes += [one_line(text, max_chars=300) for text in problems if error.message not in text]
+    if kind == "exited" and not stderr.strip() and not problems:
+        line = shlex.join(shown_words((config.command, *config.args)))
+        notes.append(f"it said nothing; start it by hand to see more: {line}")
+    data = {"words": error.message, "kind": kind, "stderr": stderr, "problems": list(problems)}
+    return Examined(name=config.name, state="fail", head=error.message, notes=tuple(notes), data=data)
 
 
 async def _listed(client: McpClient, config: ServerConfig, began: float, connected: float) -> Examined:

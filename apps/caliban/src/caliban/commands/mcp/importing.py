@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,9 +11,11 @@ from typing import Any, Final
 from caliban.cli.invocation import Invocation
 from caliban.cli.tables.mcp import SOURCES
 from caliban.commands.mcp.change import DEFAULT_SCOPE, IN_WORKSPACE, check_server, store_of
+from caliban.commands.mcp.taken import taken_over
 from caliban.compose.workspace import build_workspace
 from caliban.errors import CommandRefused, MissingError
 from caliban.stdio import complain, print_text
+from caliban_common.decoding import decode_text
 from caliban_common.errors import CalibanError
 from caliban_common.files import read_regular
 from caliban_common.near import did_you_mean
@@ -20,9 +23,9 @@ from caliban_common.paths import expand_user, home
 from caliban_common.terminal import visible
 from caliban_common.text import one_line
 from caliban_settings.edit.servers import server_toml
+from caliban_settings.edit.serverstore import ServerStore
 from caliban_settings.errors import ServersNotWritten
-from caliban_settings.parse import parse
-from caliban_settings.server_files import servers_of
+from caliban_settings.parse import kind_of, parse
 
 MAX_BYTES: Final = 32 << 20
 _DESKTOP: Final[Mapping[str, str]] = {
@@ -33,7 +36,6 @@ _CODE: Final[Mapping[str, str]] = {
     "darwin": "Library/Application Support/Code/User/mcp.json",
     "win32": "AppData/Roaming/Code/User/mcp.json",
 }
-_INPUT: Final = "${input:"
 
 
 def import_servers(invocation: Invocation) -> int:
@@ -43,43 +45,54 @@ def import_servers(invocation: Invocation) -> int:
     """
     values = invocation.values
     workspace = build_workspace(invocation.options.workspace.workspace)
-    found = _found(values["source"], workspace)
+    found, is_whole = _found(values["source"], workspace)
     wanted = values["names"] or sorted(found)
     for name in wanted:
         if name not in found:
-            raise MissingError(
-                f"there is no server {one_line(name, max_chars=80)!r} in it",
-                hint=did_you_mean(name, found) or None,
-            )
-    if not wanted:
-        raise MissingError(f"there are no MCP servers in {values['source']}")
+            shown = one_line(name, max_chars=80)
+            hint = did_you_mean(name, found) or f"there are: {', '.join(sorted(found))}" if found else None
+            raise MissingError(f"there is no server {shown!r} in {values['source']}", hint=hint)
+    if not wanted and is_whole:
+        raise MissingError(
+            f"there are no MCP servers in {values['source']}",
+            hint="they stand in a table mcpServers, mcp_servers or servers",
+        )
     scope = values["scope"] or DEFAULT_SCOPE
     store = store_of(invocation, scope)
-    failed = False
-    for name in wanted:
-        table = found[name]
-        try:
-            check_server(name, table)
-            if values["dry_run"]:
-                print_text(visible(server_toml(name, table)))
-                continue
-            path = store.add(name, table, replaces=values["replace"])
-        except CalibanError as error:
-            failed = True
-            hint = " (--replace writes over it)" if isinstance(error, ServersNotWritten) else ""
-            first = error.message.partition("\n")[0]
-            complain(f"caliban: the server {one_line(name, max_chars=80)!r} is not taken: {first}{hint}\n")
-            continue
-        complain(f"caliban: the MCP server {name} is written to {path}\n")
-        for note in _notes(table):
-            complain(f"caliban: note: {name}: {note}\n")
+    done = [_take(store, name, found[name], invocation.values) for name in wanted]
     if scope in IN_WORKSPACE and not values["dry_run"]:
         complain("caliban: they lie in the workspace, and count once that is trusted: caliban trust add\n")
-    return int(failed)
+    return int(not is_whole or not all(done))
 
 
-def _found(source: str, workspace: Path) -> dict[str, dict[str, Any]]:
-    """The servers of a source in our own words. Raises `MissingError`, `CommandRefused`."""
+def _take(store: ServerStore, name: str, table: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
+    """Write one server; False, and said why, where that cannot be."""
+    shown = one_line(name, max_chars=80)
+    try:
+        plain = parse(json.dumps(table), name=f"the server {shown!r}", toml=False)[0]
+        taken = taken_over(name, plain)
+        check_server(taken.name, taken.table)
+        if values["dry_run"]:
+            print_text(visible(server_toml(taken.name, taken.table)))
+        else:
+            path = store.add(taken.name, taken.table, replaces=values["replace"])
+            complain(f"caliban: the MCP server {taken.name} is written to {path}\n")
+    except CalibanError as error:
+        hint = " (--replace writes over it)" if isinstance(error, ServersNotWritten) else ""
+        first = error.message.partition("\n")[0].removeprefix(f"the server {shown!r} ")
+        first = first if first == error.message.partition("\n")[0] else f"it {first}"
+        complain(f"caliban: the server {shown!r} is not taken: {first}{hint}\n")
+        return False
+    for note in taken.notes:
+        complain(f"caliban: note: {taken.name}: {note}\n")
+    return True
+
+
+def _found(source: str, workspace: Path) -> tuple[dict[str, dict[str, Any]], bool]:
+    """The servers of a source as they are written, and whether every file of it could be read.
+
+    Raises `MissingError`, and `CommandRefused` where no file could.
+    """
     paths = _places(source, workspace) if source in SOURCES else (expand_user(source),)
     there = [path for path in paths if path.is_file()]
     if not there:
@@ -87,19 +100,39 @@ def _found(source: str, workspace: Path) -> dict[str, dict[str, Any]]:
         hint = did_you_mean(source, SOURCES) or f"SOURCE is one of {', '.join(SOURCES)}, or a file"
         raise MissingError(f"there is no file {named}", hint=None if source in SOURCES else hint)
     servers: dict[str, dict[str, Any]] = {}
+    errors: list[CalibanError] = []
     for path in there:
         try:
-            raw = read_regular(path, max_bytes=MAX_BYTES)
-            data = parse(
-                _without_comments(raw) if path.suffix != ".toml" else raw,
-                name=str(path),
-                toml=path.suffix == ".toml",
-            )[0]
+            data = _read(path)
         except CalibanError as error:
-            raise CommandRefused(error.message, hint=error.hint) from error
+            errors.append(error)
+            continue
         for name, table in _tables(data, workspace):
             servers.setdefault(name, table)
-    return servers
+    if errors and len(errors) == len(there):
+        raise CommandRefused(errors[0].message, hint=errors[0].hint) from errors[0]
+    for problem in errors:
+        complain(f"caliban: {problem.message}; its servers are left out\n")
+    return servers, not errors
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    """What a file of another program says, of whom nothing but its servers has to be sound.
+
+    Raises `CalibanError`.
+    """
+    raw = read_regular(path, max_bytes=MAX_BYTES)
+    if path.suffix == ".toml":
+        return parse(raw, name=str(path), toml=True)[0]
+    try:
+        data = json.loads(_without_comments(decode_text(raw)) or "{}")
+    except (ValueError, RecursionError) as error:
+        raise CommandRefused(f"{path}: no JSON: {one_line(str(error), max_chars=200)}") from error
+    except CalibanError as error:
+        raise CommandRefused(f"{path}: {error.message}", hint=error.hint) from error
+    if not isinstance(data, dict):
+        raise CommandRefused(f"{path}: it must be a JSON object, not {kind_of(data)}")
+    return data
 
 
 def _places(source: str, workspace: Path) -> tuple[Path, ...]:
@@ -134,50 +167,11 @@ def _tables(data: Mapping[str, Any], workspace: Path) -> Iterator[tuple[str, dic
         if isinstance(holder, Mapping):
             for name, table in holder.items():
                 if isinstance(table, Mapping):
-                    yield name, _renamed(table)
+                    yield name, dict(table)
 
 
-def _renamed(table: Mapping[str, Any]) -> dict[str, Any]:
-    """A server in our own words, with what only another program knows left out."""
-    codex = {"bearer_token_env_var": "bearer_token_env", "startup_timeout_sec": "start_timeout_s"}
-    codex |= {"tool_timeout_sec": "tool_timeout_s", "http_headers": "headers"}
-    other = (
-        "dev",
-        "gallery",
-        "envFile",
-        "sandbox",
-        "sandboxEnabled",
-        "env_vars",
-        "env_http_headers",
-        "scopes",
-    )
-    ours = servers_of({codex.get(name, name): value for name, value in table.items() if name not in other})
-    env_headers = table.get("env_http_headers")
-    if isinstance(env_headers, Mapping):
-        more = {name: f"${{{variable}}}" for name, variable in env_headers.items()}
-        ours["headers"] = {**(ours.get("headers") or {}), **more}
-    return {name: _with_variables(value) for name, value in ours.items()}
-
-
-def _with_variables(value: Any) -> Any:
-    """`value` with the variables of an editor as ours are written."""
-    if isinstance(value, str):
-        return value.replace("${env:", "${").replace("${workspaceFolder}", "${CLAUDE_PROJECT_DIR}")
-    if isinstance(value, list):
-        return [_with_variables(one) for one in value]
-    if isinstance(value, Mapping):
-        return {name: _with_variables(one) for name, one in value.items()}
-    return value
-
-
-def _notes(table: Mapping[str, Any]) -> Iterator[str]:
-    if _INPUT in str(table):
-        yield "nobody fills in its ${input:…} here: write ${NAME} of a variable instead"
-
-
-def _without_comments(raw: bytes) -> bytes:
+def _without_comments(text: str) -> str:
     """JSON as editors write it: without comments and without commas before a closing bracket."""
-    text = raw.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
     out: list[str] = []
     at, end = 0, len(text)
     while at < end:
@@ -206,4 +200,4 @@ def _without_comments(raw: bytes) -> bytes:
         else:
             out.append(char)
             at += 1
-    return "".join(out).encode("utf-8", "surrogateescape")
+    return "".join(out)

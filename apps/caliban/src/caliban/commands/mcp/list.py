@@ -75,7 +75,7 @@ class ListedServers:
         """Why a run would not use a server; empty where it would."""
         if config.disabled:
             return "disabled"
-        return unusable(config, self.project.settings, self._permissions) or ""
+        return unusable(config, self.inputs()) or ""
 
     def waiting(self) -> dict[str, tuple[str, str]]:
         """Servers that are withheld, some until the project is trusted: where they are written, and why."""
@@ -96,7 +96,8 @@ class ListedServers:
         shown = one_line(name, max_chars=80)
         if waiting is not None:
             raise MissingError(f"the MCP server {shown!r} ({waiting[0]}) {waiting[1]}")
-        raise MissingError(f"there is no MCP server {shown!r}", hint=self.written.meant(name))
+        hint = self.written.meant(name) or "caliban mcp list shows those that there are"
+        raise MissingError(f"there is no MCP server {shown!r}", hint=hint)
 
     def warn(self) -> None:
         """Say what is wrong with settings, on standard error."""
@@ -131,6 +132,11 @@ def whole_row(listed: ListedServers, config: ServerConfig) -> dict[str, Any]:
     return server_facts(listed, config) | {
         "env": {name: shown_value(name, text) for name, text in config.env.items()},
         "headers": {name: shown_value(name, text) for name, text in config.headers.items()},
+        "headers_helper": None if config.headers_helper is None else shown_argument(config.headers_helper),
+        "oauth_config": {
+            name: shown_value(name, text) if isinstance(text, str) else text
+            for name, text in config.oauth_config.items()
+        },
         "tools": list(tools_of(listed, config)),
     }
 
@@ -232,6 +238,10 @@ def described(config: ServerConfig, row: Mapping[str, Any]) -> Iterator[str]:
     for what in ("env", "headers"):
         for name, text in row[what].items():
             yield f"  {what}: {name} = {one_line(text, max_chars=200)}"
+    if row["headers_helper"]:
+        yield f"  headers by: {one_line(row['headers_helper'], max_chars=300)}"
+    if row["oauth_config"]:
+        yield f"  logs in with {one_line(dumps(row['oauth_config']).decode(), max_chars=300)}"
     if config.cwd:
         yield f"  cwd: {config.cwd}"
     for tool in row["tools"]:

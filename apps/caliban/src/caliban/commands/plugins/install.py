@@ -23,6 +23,7 @@ from caliban.errors import CommandRefused, UsageError
 from caliban.faces.cancellable import run_cancellable
 from caliban.faces.themes import theme_problems
 from caliban.stdio import complain, print_lines, print_text, write_out
+from caliban_common.errors import CalibanError
 from caliban_common.terminal import visible
 from caliban_common.text import one_line
 from caliban_plugins import PluginFailed, SourceFailed, capability_changes
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from caliban_plugins.market import MarketEntry
 
 NOT_INSTALLED = 1
-FORM = "<name>@<marketplace>"
+FORM = "NAME@MARKETPLACE"
 
 
 def install(invocation: Invocation) -> int:
@@ -50,7 +51,12 @@ def install(invocation: Invocation) -> int:
             fetch = partial(
                 stage, desk.fetcher, source, place, entry=entry, marketplace=marketplace, keys=keys
             )
-            staged = run_cancellable(fetch, invocation.signals)
+            try:
+                staged = run_cancellable(fetch, invocation.signals)
+            except SourceFailed as error:
+                if marketplace and source.commit and not error.hint:
+                    error.hint = f"caliban plugin marketplace update {marketplace} reads its list again"
+                raise
             before = desk.store.records().plugin(staged.plugin.name)
             _refuse_lesser(staged, before)
             if not _agreed(desk, staged, before):
@@ -77,6 +83,7 @@ def update(invocation: Invocation) -> int:
                 with told():
                     raise
             complain(f"caliban: {plugin.name}: {error.message}\n")
+            complain(f"hint: {error.hint}\n" if error.hint else "")
             code = NOT_INSTALLED
     if not plugins:
         return write_out(b"(no plugins)\n")
@@ -87,7 +94,11 @@ def _update_one(desk: PluginDesk, plugin: InstalledPlugin) -> int:
     source, entry = plugin.source, None
     if plugin.marketplace:
         market = refreshed(desk, plugin.marketplace)
-        entry = market.find(plugin.name)
+        try:
+            entry = market.find(plugin.name)
+        except PluginFailed as error:
+            hint = error.hint or f"caliban plugin marketplace list {market.name} shows what it offers now"
+            raise CommandRefused(f"{error.message}; the version that you have stays", hint=hint) from error
         source = entry.source or source
     desk.check_source(source, plugin.marketplace)
     keys = desk.keys(plugin.marketplace)
@@ -133,14 +144,37 @@ def _wanted(desk: PluginDesk) -> tuple[PluginSource, MarketEntry | None, str]:
 def _named(desk: PluginDesk, spec: str) -> tuple[PluginSource, MarketEntry | None, str]:
     name, at, place = spec.partition("@")
     if not at or not name or not place:
-        raise UsageError(
-            f"{one_line(spec, max_chars=100)} is no {FORM}",
-            hint="caliban plugin marketplace list shows those that you added; a folder goes by --dir",
-        )
+        raise UsageError(f"{one_line(spec, max_chars=100)} is no {FORM}", hint=_meant(desk, spec))
     market, known = desk.market(place)
     entry = market.find(name)
     assert entry.source is not None
     return entry.source, entry, known
+
+
+def _meant(desk: PluginDesk, spec: str) -> str:
+    """How what was written in the place of a name is said."""
+    shown = one_line(spec, max_chars=100)
+    if Path(local_path(spec)).is_dir():
+        return f"a folder goes by --dir: caliban plugin install --dir {shown}"
+    if spec.startswith((".", "/", "~")):
+        return f"there is no folder {shown}"
+    if "/" in spec:
+        is_archive = spec.endswith((".zip", ".tar.gz", ".tgz", ".tar.bz2"))
+        return f"caliban plugin install --{'archive' if is_archive else 'git'} {shown}"
+    known = [one.name for one in desk.store.records().marketplaces]
+    offering = [name for name in known if _offers(desk, name, spec)]
+    if offering:
+        return f"caliban plugin install {shown}@{offering[0]}"
+    if known:
+        return f"none of your marketplaces offers it: {', '.join(known)}"
+    return "caliban plugin marketplace add PLACE adds a list of plugins; a folder goes by --dir"
+
+
+def _offers(desk: PluginDesk, market: str, name: str) -> bool:
+    try:
+        return any(entry.name == name for entry in desk.market(market)[0].entries)
+    except CalibanError:
+        return False
 
 
 def _folder(text: str, inside: str) -> PluginSource:

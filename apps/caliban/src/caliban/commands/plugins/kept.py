@@ -15,7 +15,7 @@ from caliban.cli.tables.plugins import PLUGIN
 from caliban.commands.plugins.desk import PluginDesk, installed_plugin, no_plugin, open_desk, told
 from caliban.commands.report import report
 from caliban.compose.plugins.fetch import forget_archives
-from caliban.compose.plugins.parts import plugin_hooks
+from caliban.compose.plugins.parts import part_problems
 from caliban.compose.plugins.places import part_lines, plugin_store
 from caliban.compose.plugins.policy import is_enabled
 from caliban.compose.plugins.run import with_plugins
@@ -134,9 +134,7 @@ def validate(invocation: Invocation) -> int:
             return _validate_market(root, index, invocation)
         files = read_tree(root)
         plugin = read_plugin(root)
-    problems = [*plugin.problems]
-    list(plugin_hooks([plugin], problems))
-    problems += theme_problems(plugin)
+    problems = [*part_problems(plugin), *theme_problems(plugin)]
     if invocation.values["json"]:
         text = dumps({**_about(plugin, None), "digest": tree_digest(files), "problems": problems}).decode()
     else:

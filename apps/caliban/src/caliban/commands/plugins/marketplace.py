@@ -21,6 +21,7 @@ from caliban_plugins.signature import read_public_key
 
 MAX_WORDS = 100
 NOT_ADDED = 1
+NOT_UPDATED = 1
 
 
 def marketplace(invocation: Invocation) -> int:
@@ -43,15 +44,24 @@ def marketplace(invocation: Invocation) -> int:
 
 def refreshed(desk: PluginDesk, name: str) -> Marketplace:
     """A marketplace as it is now, or as last read (with a warning) where it cannot be reached."""
-    known = desk.known(name)
-    desk.check_source(known.source, name)
     try:
-        market, now, data = desk.fetch(known.source)
+        return _renewed(desk, name)
     except PluginFailed as error:
         complain(f"caliban: {name}: {error.message}; what was read of it before is taken\n")
         return desk.market(name)[0]
+
+
+def _renewed(desk: PluginDesk, name: str) -> Marketplace:
+    """A marketplace as it is now, written down. Raises `PluginFailed`, and `CommandRefused` for another."""
+    known = desk.known(name)
+    desk.check_source(known.source, name)
+    market, now, data = desk.fetch(known.source)
     if market.name != name:
-        raise CommandRefused(f"{known.source.words} calls itself {market.name} now, and was {name}")
+        raise CommandRefused(
+            f"{known.source.words} calls itself {market.name} now, and was {name}",
+            hint=f"caliban plugin marketplace add {known.source.at} takes it by that name; plugins that came "
+            f"from {name} have to be installed again from there",
+        )
     if desk.keys(name):
         _tell_other_key(market, desk.keys(name))
     _keep(desk, now, data)
@@ -145,10 +155,19 @@ def _remove(desk: PluginDesk, name: str) -> int:
 
 def _update(desk: PluginDesk, name: str | None) -> int:
     names = [name] if name is not None else [one.name for one in desk.store.records().marketplaces]
+    code = 0
     for one in names:
-        market = refreshed(desk, one)
+        try:
+            market = _renewed(desk, one)
+        except (CommandRefused, PluginFailed) as error:
+            if name is not None:
+                raise
+            complain(f"caliban: {one}: {error.message}; what was read of it before stays\n")
+            complain(f"hint: {error.hint}\n" if error.hint else "")
+            code = NOT_UPDATED
+            continue
         print_text(f"{one}: {plural(len(market.entries), 'plugin')}\n")
-    return 0
+    return code
 
 
 def _list(desk: PluginDesk, name: str | None) -> int:

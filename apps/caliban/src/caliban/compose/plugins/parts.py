@@ -97,6 +97,20 @@ def plugin_hooks(plugins: Iterable[Plugin], problems: list[str]) -> Iterator[Hoo
                         yield replace(spec, env={**spec.env, **plugin.variables}, server=server)
 
 
+def part_problems(plugin: Plugin) -> list[str]:
+    """What of a plugin a run would leave out, each part read as a run reads it; none of it is run."""
+    problems = list(plugin.problems)
+    one, notices = (plugin,), list[Notice]()
+    for _ in (
+        *plugin_skills(one, problems),
+        *plugin_styles(one, problems),
+        *plugin_agents(one, notices.append),
+        *plugin_hooks(one, problems),
+    ):
+        pass
+    return [*problems, *(notice.message for notice in notices)]
+
+
 def _servers_of(plugin: Plugin, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
     """Names of servers as they are called among those of everybody: a plugin may leave out its own name."""
     own = {server.name for server in plugin.servers}

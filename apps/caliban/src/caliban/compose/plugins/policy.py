@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
+from urllib.parse import unquote
 
 from caliban_common.text import one_line
 from caliban_plugins.record import InstalledPlugin, PluginRecords
@@ -18,6 +20,11 @@ STRICT: Final = "CALIBAN_STRICT_KNOWN_MARKETPLACES"
 LIST: Final = "plugins.marketplaces.strict_known"
 
 KEYS: Final = "plugins.marketplaces.keys"
+_OWNER: Final = r"[A-Za-z0-9][\w.-]*/[\w.-]+"
+_REMOTE: Final = (
+    r"(?:(?:https?|ssh|git)://(?:[^@/]*@)?(?P<host>[^/:@?#]+)(?::\d+)?/|[^@/:]+@(?P<name>[^/:]+):)(?P<path>[^?#]*)"
+    r"(?:[?#].*)?"
+)
 
 
 def settled_keys(settings: Settings, name: str) -> tuple[str, ...]:
@@ -65,7 +72,8 @@ def source_problem(
 ) -> str:
     """Why nothing may come from `source`, the marketplace `name` or a place of its own; empty if it may."""
     blocked = {*(settings.get("plugins.marketplaces.blocked") or ()), *_names(environ.get(BLOCKED, ""))}
-    if blocked & set(_spellings(source, name)):
+    places = {_place(text) for text in blocked}
+    if blocked & set(_spellings(source, name)) or _place(source.at) in places:
         return f"{name or source.at} is blocked (plugins.marketplaces.blocked)"
     for scope in PERSON:
         listed = _strict_list(settings, scope)
@@ -90,6 +98,19 @@ def _spellings(source: PluginSource, name: str) -> tuple[str, ...]:
     return tuple(
         filter(None, (name, source.at, source.at.removesuffix(".git"), source.at.rstrip("/"), short))
     )
+
+
+def _place(text: str) -> str:
+    """A place in one spelling, however a person writes it: what is blocked is so by every road to it."""
+    plain = text.strip()
+    if re.fullmatch(_OWNER, plain) is not None:
+        plain = f"https://github.com/{plain}"
+    match = re.fullmatch(_REMOTE, plain, re.I)
+    if match is None:
+        return plain.rstrip("/")
+    path = re.sub(r"/+", "/", unquote(match["path"])).strip("/").lower().removesuffix(".git")
+    host = (match["host"] or match["name"]).lower().rstrip(".")
+    return f"{host}/{path}"
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban.compose.plugins.chosen import plugin_problem
 from caliban.compose.plugins.fetch import FetchedTree, Fetcher
-from caliban.compose.plugins.parts import plugin_hooks
+from caliban.compose.plugins.parts import part_problems
+from caliban_common.errors import CalibanError
 from caliban_common.text import one_line
 from caliban_plugins import (
     Capability,
@@ -28,7 +31,10 @@ from caliban_plugins.record import InstalledPlugin, InstalledVersion
 from caliban_plugins.signature import SignedBy
 from caliban_plugins.source import PluginSource
 from caliban_plugins.table import JsonTable
-from caliban_plugins.tree import copy_tree, read_file
+from caliban_plugins.tree import TreeFile, copy_tree, read_file
+
+POINTER: Final = b"version https://git-lfs.github.com/spec/"
+MAX_POINTER_BYTES: Final = 1024
 
 
 class StagedPlugin(Struct, frozen=True, kw_only=True):
@@ -104,7 +110,11 @@ async def stage(
     place = staged / "plugin"
     files = copy_tree(fetched.root, place)
     given = JsonTable(entry.given, entry.name) if entry is not None and entry.given is not None else None
-    plugin = read_plugin(place, given=given)
+    try:
+        plugin = read_plugin(place, given=given)
+    except CalibanError as error:  # nobody knows the folder that it was copied to
+        error.message = error.message.replace(f"{place}/", "").replace(str(place), source.words)
+        raise
     if entry is not None:
         _check_entry(plugin, entry)
     if fetched.signed is not None and plugin.manifest.layout == "given":
@@ -115,8 +125,7 @@ async def stage(
     problem = plugin_problem(plugin)
     if problem:
         raise ManifestRefused(f"{plugin.name} is not for here: {problem}")
-    notes = [*plugin.problems, *plugin.notes]
-    list(plugin_hooks([plugin], notes))
+    notes = [*part_problems(plugin), *plugin.notes, *_pointers(place, files)]
     path = plugin.manifest.path
     manifest = read_file(place, path) if path else b""
     return StagedPlugin(
@@ -131,6 +140,13 @@ async def stage(
         entry=entry,
         notes=tuple(note.replace(str(place), plugin.name) for note in notes),
     )
+
+
+def _pointers(place: Path, files: Sequence[TreeFile]) -> Iterator[str]:
+    """Files of git LFS, of which a repository has the addresses alone."""
+    for file in files:
+        if file.size_bytes <= MAX_POINTER_BYTES and read_file(place, file.path).startswith(POINTER):
+            yield f"{file.path} is a pointer of git LFS: what it stands for is not fetched"
 
 
 def _check_entry(plugin: Plugin, entry: MarketEntry) -> None:

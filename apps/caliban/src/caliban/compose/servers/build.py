@@ -33,6 +33,8 @@ from caliban_provider.http import HttpClient
 from caliban_settings import Settings
 
 if TYPE_CHECKING:
+    from caliban_common.message import ResultPart
+    from caliban_images import MediaLimits
     from caliban_mcp import RunServer
     from caliban_mcp.elicit import Elicitor
     from caliban_mcp_client.authorization import Authorization
@@ -60,6 +62,7 @@ class ServerInputs(Struct, frozen=True, kw_only=True):
     elicitor: Elicitor | None = None
     session_id: Callable[[], str] = str
     hosted: Callable[[str], HostPipe] | None = None
+    media: Callable[[], MediaLimits] | None = None
 
 
 class RunServers(Struct, frozen=True, kw_only=True):
@@ -183,7 +186,7 @@ def build_servers(inputs: ServerInputs, *, empty: bool = False) -> RunServers | 
     idle: list[ServerStatus] = []
     for config in written.configs:
         _refuse_homeless(config, inputs)
-        why = unusable(config, settings, inputs.permissions)
+        why = unusable(config, inputs)
         if why is None:
             used.append(config)
             continue
@@ -195,6 +198,11 @@ def build_servers(inputs: ServerInputs, *, empty: bool = False) -> RunServers | 
     connector = build_connector(inputs)
     cache, pins = ListCache(cache_dir() / "mcp"), PinStore(pins_dir())
 
+    def look(data: bytes) -> ResultPart | str | None:
+        from caliban.compose.servers.pictures import shown_picture
+
+        return shown_picture(data, inputs.media)
+
     def parts(config: ServerConfig) -> ServerParts:
         lists, accepted = _unkept(cache, pins) if is_hosted(config) else (cache, pins)
         return ServerParts(
@@ -204,12 +212,13 @@ def build_servers(inputs: ServerInputs, *, empty: bool = False) -> RunServers | 
             pins=accepted,
             report=lambda event: _tell(event, report, is_written=is_written(config)),
             logins=logins_stamp if config.may_log_in else no_logins,
+            look=look,
         )
 
     wait = settings.get("mcp_wait")
     return RunServers(
         fleet=ServerFleet(used, parts, idle=idle),
-        judge=lambda config: unusable(config, settings, inputs.permissions),
+        judge=lambda config: unusable(config, inputs),
         wait_s=WAIT_S if wait is None else float(wait),
         hosted_wait_s=HOSTED_S if wait is None else float(wait),
         report=report,
@@ -240,13 +249,19 @@ def is_written(config: ServerConfig) -> bool:
     return config.scope != "cli" or bool(config.place)
 
 
-def unusable(config: ServerConfig, settings: Settings, permissions: Permissions | None) -> str | None:
+def unusable(config: ServerConfig, inputs: ServerInputs) -> str | None:
     """Why a server is not to be used, by lists of settings or by a rule that denies all of it; or `None`."""
-    problem = listed_problem(config, settings)
-    if problem is not None or permissions is None:
+    problem = listed_problem(config, inputs.settings, _variables(inputs))
+    if problem is not None:
         return problem
     probe = ToolSpec(name=full_name(config.name, "0_any_tool"), description="", input_schema={})
-    return None if permissions.offers(probe) else "a rule denies all of it"
+    return None if inputs.permissions.offers(probe) else "a rule denies all of it"
+
+
+def _variables(inputs: ServerInputs) -> Callable[[str], str | None]:
+    """What the variables of entries stand for in this run."""
+    own = {name: str(inputs.workspace) for name in ("CALIBAN_PROJECT_DIR", "CLAUDE_PROJECT_DIR")}
+    return from_environment(inputs.host.environ, own)
 
 
 def _refuse_homeless(config: ServerConfig, inputs: ServerInputs) -> None:
@@ -265,8 +280,6 @@ def _refuse_homeless(config: ServerConfig, inputs: ServerInputs) -> None:
 def build_connector(inputs: ServerInputs) -> Connector:
     """What opens conversations for a run. Raises `ConfigError` for a variable that is no number."""
     host, settings, workspace = inputs.host, inputs.settings, inputs.workspace
-    own = {name: str(workspace) for name in ("CALIBAN_PROJECT_DIR", "CLAUDE_PROJECT_DIR")}
-
     asked = AskedParts(
         workspace=workspace,
         report=lambda event: _tell(event, inputs.report),
@@ -281,7 +294,7 @@ def build_connector(inputs: ServerInputs) -> Connector:
         added_env=settings.get("env") or {},
         runner=host.runner,
         door=lambda: HttpClient(connect_s=CONNECT_S, read_s=math.inf),
-        value_of=from_environment(host.environ, own),
+        value_of=_variables(inputs),
         learn=host.masker.add,
         handler=lambda name: AskedHandler(name, asked),
         version=VERSION,

@@ -24,7 +24,7 @@ from caliban_common.tool import ToolOutput, ToolSpec
 from caliban_drive.notice import Notice
 from caliban_mcp.hidden import without_hidden
 from caliban_mcp.names import tool_names
-from caliban_mcp.results import parts_of
+from caliban_mcp.results import read_content
 from caliban_mcp_client.content import McpPrompt, PromptMessages
 
 if TYPE_CHECKING:
@@ -114,8 +114,9 @@ async def fetch_prompt(app: App, prompt: ServerPrompt, arguments: Mapping[str, s
             f"the prompt {prompt.command} {one_line(wrong, max_chars=300)}",
             hint=f"/{prompt.command} {prompt.usage}".rstrip(),
         )
-    client = await _server(app, prompt).connected()
-    return await _within(app, prompt, await client.get_prompt(prompt.name, arguments))
+    server = _server(app, prompt)
+    client = await server.connected()
+    return await _within(app, prompt, server, await client.get_prompt(prompt.name, arguments))
 
 
 def _server(app: App, prompt: ServerPrompt) -> RunServer:
@@ -125,12 +126,12 @@ def _server(app: App, prompt: ServerPrompt) -> RunServer:
     return server
 
 
-async def _within(app: App, prompt: ServerPrompt, said: PromptMessages) -> FetchedPrompt:
+async def _within(app: App, prompt: ServerPrompt, server: RunServer, said: PromptMessages) -> FetchedPrompt:
     """The messages as they are sent: no secret, nothing hidden, and all of them together within the cap."""
     limits = app.limits(app.live.now)
     cap, messages = limits.cap_of(prompt.server), list[Message]()
     for number, one in enumerate(said.messages[:MAX_MESSAGES]):
-        parts: tuple[ResultPart, ...] = tuple(parts_of(one.content))
+        parts = await read_content(one.content, server.look)
         masked = masked_message(Message(role=one.role, content=parts), app.masker)
         output = ToolOutput(content=tuple(part for part in masked.content if isinstance(part, ResultPart)))
         capped = await to_thread.run_sync(

@@ -135,12 +135,14 @@ def _of_plugin(plugin: Plugin, server: PluginServer, table: Mapping[str, Any]) -
         cwd=server.cwd or None,
         url=server.url,
         headers=server.headers,
+        headers_helper=server.headers_helper or None,
+        oauth_config=dict(server.login),
         enabled_tools=None if enabled is None else tuple(enabled),
         disabled_tools=tuple(table.get("disabled_tools") or ()),
-        tool_timeout_s=table.get("tool_timeout_s") or None,
-        lazy=table.get("lazy") is not False,
+        tool_timeout_s=table.get("tool_timeout_s") or server.timeout_s,
+        lazy=table.get("lazy", server.lazy) is not False,
         oauth=table.get("oauth") or "auto",
-        disabled=bool(table.get("disabled")),
+        disabled=bool(table.get("disabled", server.disabled)),
     )
 
 
