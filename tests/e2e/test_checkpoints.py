@@ -201,6 +201,31 @@ def test_a_run_that_changes_nothing_keeps_nothing(cli):
     assert not (cli.home / ".caliban").exists()
 
 
+@pytest.mark.parametrize("damaged", [1, 2, 3])
+def test_a_damaged_checkpoint_leaves_the_numbers_of_prompts_as_they_are(cli, damaged):
+    for name in "abc":
+        prompt(cli, f"write {name}", write(f"{name}.txt", "1"))
+    before = [json.loads(line) for line in cli.run("rewind", "s", "--json").out.splitlines()]
+    (path,) = cli.home.rglob(f"prompt-{damaged:03}/manifest.json")
+    path.write_text("{")
+    done = cli.run("rewind", "s", "--json")
+    rows = [json.loads(line) for line in done.out.splitlines()]
+    for name in ("prompt", "title", "message_id"):
+        assert [row[name] for row in rows] == [row[name] for row in before]
+    assert [row["prompt"] for row in rows if row["kind"] == "damaged"] == [damaged]
+    assert str(path) in done.err
+    prompt(cli, "write d", write("d.txt", "1"))
+    assert path.read_text() == "{"
+    listed = cli.run("rewind", "s")
+    assert [line[3] for line in listed.out.splitlines() if line[3:4].isdigit()] == [*"4321"]
+    assert f"write {'abc'[damaged - 1]}" in listed.out and "files unknown" in listed.out
+    back = cli.run("rewind", "s", "--to", str(damaged), "--conversation")
+    assert back.code == 0, back.err
+    shown = cli.run("sessions", "show", "s")
+    assert f"write {'abc'[damaged - 1]}" not in shown.out
+    assert damaged == 1 or f"write {'abc'[damaged - 2]}" in shown.out
+
+
 def test_the_root_may_lie_elsewhere_and_bounds_are_kept(cli, tmp_path):
     cli.extra |= {
         "CALIBAN_CHECKPOINT_ROOT": str(tmp_path / "kept"),

@@ -69,7 +69,7 @@ def test_a_call_of_nothing_that_is_known_is_refused_with_what_is_near(cli, promp
     command(own(cli), "fix", "Fix it.")
     done = cli.run("-p", prompt)
     assert (done.code, len(cli.server.requests)) == (64, 0)
-    assert f"there is no command {prompt.split()[0]}" in done.err and "did you mean fix?" in done.err
+    assert f"there is no command {prompt.split()[0]}" in done.err and "did you mean /fix?" in done.err
     assert sent(cli, prompt, "--no-commands")[0] == prompt
     assert sent(cli, "/FIX")[0] == "Fix it."
 

@@ -78,7 +78,8 @@ def test_a_header_that_would_break_the_request_is_a_configuration_error(cli, hea
 def test_an_empty_address_sends_the_key_to_nobody(cli):
     cli.configure('[provider.mine]\nkind = "anthropic"\nbase_url = ""\napi_key_env = "MY_KEY"\n')
     done = cli.run("--provider", "mine", "-p", "hi", env={"MY_KEY": "k"})
-    assert (done.code, done.err.splitlines()[0]) == (78, "caliban: [provider.mine] the base_url is empty")
+    assert done.code == 78
+    assert done.err.splitlines()[0].endswith(":3: `provider.mine.base_url` must not be empty")
     assert cli.server.requests == ()
 
 

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from caliban_common.usage import Usage
+from caliban_provider.testing.exchange import answer
 from caliban_provider.testing.loopback import LoopbackServer
 from caliban_provider_anthropic.testing import wire
 from caliban_provider_openai.testing import chat
@@ -282,3 +283,23 @@ def test_where_prompts_go_to_is_not_for_the_model_at_work_to_say(cli):
         told = _with_helper(cli, GROQ.format(url=groq.url), call)
         assert groq.requests == ()
     assert "of another provider than anthropic: only the file of an agent names one" in told
+
+
+def test_a_gateway_that_does_not_stream_runs_tools_and_answers_all_the_same(cli):
+    def whole(message, finish):
+        choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}
+        usage = {"prompt_tokens": 9, "completion_tokens": 4}
+        value = {"object": "chat.completion", "model": "m", "choices": [choice], "usage": usage}
+        return answer(200, json.dumps(value).encode(), content_type="application/json")
+
+    (cli.work / "a.txt").write_text("seen\n")
+    function = {"name": "Read", "arguments": json.dumps({"path": "a.txt"})}
+    called = whole({"content": None, "tool_calls": [{"id": "c1", "function": function}]}, "tool_calls")
+    with LoopbackServer([called, whole({"content": "read"}, "stop")]) as server:
+        env = {"OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": "k"}
+        flags = ("--provider", "openai", "--model", "m", "--output-format", "json")
+        done = cli.run("-p", "hi", *flags, env=env)
+        last = server.requests[-1].json["messages"][-1]
+    assert (done.code, done.json["result"]) == (0, "read"), done.err
+    assert "seen" in last["content"]
+    assert done.json["usage"]["input_tokens"] == 18

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 from command_kit import opened
+from hang_guard import wait_until
 from sandbox_kit import ANY, ON, bash, needs_bwrap, place_outside_tmp, sandboxed_cli
 
 from caliban_provider_anthropic.testing import wire
@@ -145,3 +146,21 @@ def test_git_works_in_it_and_its_hooks_stay():
         )
         assert "\n1\n" in text and ".git/hooks/pre-commit: " in text
         assert not (cli.work / ".git" / "hooks" / "pre-commit").exists()
+
+
+@needs_bwrap
+def test_what_a_killed_run_left_in_the_place_of_tmp_goes_with_the_next():
+    with sandboxed_cli() as cli:
+        place = cli.home / "scratch"
+        place.mkdir()
+        cli.extra |= {"TMPDIR": str(place)}
+        command = "echo x > /tmp/left; echo x > ready; sleep 600"
+        cli.script(wire.exchange(wire.tool_use("Bash", {"command": command})))
+        process = cli.start("-p", "go", *ANY)
+        wait_until((cli.work / "ready").exists)
+        process.kill()
+        process.communicate()
+        (left,) = place.glob("caliban-tmp-*")
+        assert (left / "left").read_text() == "x\n"
+        bash(cli, "ls /tmp")
+        assert [*place.glob("caliban-tmp-*")] == []

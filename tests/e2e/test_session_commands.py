@@ -318,3 +318,14 @@ def test_a_resumed_session_still_knows_the_summary_of_what_was_before(cli):
         summarised = ["MARK-7" in json.dumps(request.json.get("system")) for request in server.requests]
     assert summarised[-1]
     assert not all(summarised)
+
+
+def test_a_run_that_was_given_no_prompt_is_not_what_continue_goes_on_with(cli):
+    cli.script(wire.exchange(wire.text("one")), wire.exchange(wire.text("two")))
+    cli.run("-p", "first", "--session", "real")
+    frames = ("-p", "--input-format", "stream-json", "--output-format", "stream-json")
+    assert cli.run(*frames, stdin=b"garbage\n").code == 64
+    assert cli.run(*frames, stdin=b"").code == 66
+    listed = cli.run("sessions", "list", "--json")
+    assert [json.loads(line)["name"] for line in listed.out.splitlines()] == ["real"]
+    assert cli.run("-c", "-p", "second", "--output-format", "json").json["session_id"] == "real"

@@ -154,7 +154,7 @@ GARBAGE = [
     ("/logout a b c", "takes the name of a provider"),
     ("/help no-such", "there is no command /no-such"),
     ("/undo", "nothing of this conversation was summarised"),
-    ("/costs", "did you mean cost?"),
+    ("/costs", "did you mean /cost?"),
     ("/" + "x" * 200, "there is no command /xxx"),
 ]
 

@@ -8,7 +8,7 @@ from children_kit import Listening, asked, by_agent, delegate, family
 from hang_guard import HANG_S
 from loop_kit import Rules, Stub, of, play
 
-from caliban_agent_core import AgentOptions, Gate
+from caliban_agent_core import AgentOptions, Gate, tool
 from caliban_agent_core.subagent.definition import GENERAL, AgentDefinition
 from caliban_agent_core.subagent.reach import matches
 from caliban_agent_core.subagent.spec import agent_spec
@@ -284,18 +284,32 @@ async def test_an_agent_that_only_reads_is_offered_nothing_else():
     assert [spec.name for spec in asked(provider, "reader")[0].tools] == ["Read"]
 
 
-async def test_a_long_result_of_an_agent_takes_no_place_of_its_callers(tmp_path):
-    """Servers number calls: an agent's first one may be called as its caller's."""
+async def test_long_results_of_agents_take_no_place_of_each_others_or_of_their_callers(tmp_path):
+    """Servers number calls: an agent's may be called as its caller's, and two agents' as each other's."""
+    texts = iter("abcd")
     provider = by_agent(
         {
-            "": [reply(tool_call("Read", id="c1"), delegate()), reply("ok")],
-            NAME: [reply(tool_call("Read", id="c1")), reply("done")],
+            "": [
+                reply(tool_call("Read", id="c0")),
+                reply(delegate(id="c0")),
+                reply(delegate(id="c0")),
+                reply("ok"),
+            ],
+            NAME: [reply(tool_call("Read", id="c0")), reply("done")] * 2,
         }
     )
-    options = AgentOptions(tool_result_cap_chars=300, overflow_dir=tmp_path)
-    await play(family(provider, tools=[Stub("Read", output="x" * 900)], options=options))
-    kept = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.txt"))
-    assert kept == ["d1/ephemeral/c1.txt", "ephemeral/c1.txt"]
+    options = AgentOptions(session_id="sess", tool_result_cap_chars=300, overflow_dir=tmp_path)
+
+    @tool(name="Read")
+    def read() -> str:
+        """Read."""
+        return next(texts) * 900
+
+    _, outcome = await play(family(provider, tools=[read], options=options))
+    assert outcome.stop.ok
+    kept = {path.read_text()[:1] for path in tmp_path.rglob("*.txt")}
+    assert kept == set("abc")
+    assert (tmp_path / "sess" / "c0.txt").read_text() == "a" * 900
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import anyio
 import pytest
+from hang_guard import HANG_S
 from loop_kit import DONE, QUICK, Stub, cut, of, play, user_texts
 
 from caliban_agent_core import Agent, AgentOptions
 from caliban_agent_core.recovery import RecoveryLimits
-from caliban_common.event import ApiRetry, MessageAdded, ReplyDiscarded, TurnEnd, Warned
-from caliban_common.message import Message, assistant, user
+from caliban_common.event import ApiRetry, AssistantTextDelta, MessageAdded, ReplyDiscarded, TurnEnd, Warned
+from caliban_common.message import Message, TextBlock, assistant, user
 from caliban_common.tool import ToolSpec
 from caliban_common.usage import Usage
 from caliban_provider.capabilities import Capabilities
@@ -22,6 +24,7 @@ from caliban_provider.errors import (
     ServerError,
     StreamInterrupted,
 )
+from caliban_provider.spoken_provider import SpokenCallsProvider
 from caliban_provider.testing.scripted import Reply, ScriptedProvider, failure, reply, thinking, tool_call
 
 pytestmark = pytest.mark.anyio
@@ -346,3 +349,30 @@ async def test_b073_a_reply_without_content_for_a_reason_nobody_knows_is_an_erro
     assert outcome.stop.kind == "provider_error"
     assert outcome.stop.message == "the reply ended for a reason that is not known: FOO"
     assert outcome.text == "words"
+
+
+@pytest.mark.parametrize(
+    "written", ['{"name": "a", "arg', "Look: <tool_call>{", "```json\n{", "  \n", "words"]
+)
+async def test_what_may_become_a_call_is_kept_when_a_person_cancels(written: str) -> None:
+    reached = anyio.Event()
+    hangs = Reply(
+        blocks=(TextBlock(text=written),),
+        piece_chars=1,
+        wait=anyio.Event(),
+        wait_before=len(written) + 2,
+        reached=reached,
+    )
+    provider = SpokenCallsProvider(ScriptedProvider([hangs]), print, always=True)
+    agent = Agent(provider, "m", tools=[Stub("a")])
+    shown = ""
+    with anyio.fail_after(HANG_S):
+        async with agent.run("go") as run:
+            await reached.wait()
+            run.cancel()
+            async for event in run.events:
+                shown += event.text if isinstance(event, AssistantTextDelta) else ""
+    assert run.outcome.stop.kind == "cancelled"
+    assert shown == written
+    kept = [message.text for message in run.outcome.messages if message.role == "assistant"]
+    assert kept == ([written] if written.strip() else [])

@@ -100,6 +100,14 @@ async def test_a17_a_long_result_is_cut_and_kept_whole_in_a_file(tmp_path: Path)
     assert (tmp_path / "sess" / "tu_1.txt").read_text() == "x" * 500
 
 
+async def test_runs_of_no_session_of_their_own_keep_their_long_results_apart(tmp_path: Path) -> None:
+    options = AgentOptions(tool_result_cap_chars=50, overflow_dir=tmp_path)
+    for letter in "ab":
+        provider = ScriptedProvider([reply(tool_call("a", id="call_0")), reply(DONE)])
+        await play(Agent(provider, "m", tools=[Stub("a", output=letter * 500)], options=options))
+    assert sorted(path.read_text()[:1] for path in tmp_path.rglob("*.txt")) == ["a", "b"]
+
+
 async def test_a_run_that_is_left_early_is_over_when_the_block_is() -> None:
     tool = Stub("a", until=anyio.Event())
     agent = Agent(ScriptedProvider([three("a")]), "m", tools=[tool])

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from caliban_agent_core.compact.summary import PREFIX
 from caliban_agent_core.overflow import cap_history, cap_output, file_name
 from caliban_common.message import ImageBlock, Message, TextBlock, ToolResultBlock, ToolUseBlock
 from caliban_common.tool import ToolOutput
@@ -169,3 +170,20 @@ def test_a_result_of_an_earlier_process_leaves_the_files_of_others_with_its_id_a
     ]
     assert named[0] == str(tmp_path / "sess" / "call_0.txt")
     assert [Path(name).read_text() for name in named] == ["a" * 500, "b" * 500, "c" * 500]
+
+
+def test_behind_a_summary_and_beside_others_nobody_knows_which_ids_are_taken(tmp_path: Path) -> None:
+    result = ToolResultBlock(tool_use_id="call_0", content=(TextBlock(text="b" * 500),))
+    rest = (
+        Message(role="assistant", content=(ToolUseBlock(id="call_0", name="Read", input={}),)),
+        Message(role="user", content=(result,)),
+    )
+    summary = Message(role="system", content=(TextBlock(text=f"{PREFIX} much was read"),))
+    kept = tmp_path / "sess" / "call_0.txt"
+    for history, is_alone in (((summary, *rest), True), (rest, False)):
+        cap(ToolOutput.of("a" * 500), 50, tmp_path, "call_0")
+        cap_history(history, cap_chars=50, directory=tmp_path, session_id="sess", is_alone=is_alone)
+        assert kept.read_text() == "a" * 500
+        assert {path.read_text()[:1] for path in tmp_path.rglob("*.txt")} == {"a", "b"}
+        for path in tmp_path.rglob("*.txt"):
+            path.unlink()

@@ -10,7 +10,15 @@ import msgspec
 import pytest
 from checkpoint_kit import Bench, tree
 
-from caliban_checkpoint import CheckpointFailed, CheckpointStore, Manifest, PlaceRefused, Restorer, Roots
+from caliban_checkpoint import (
+    CheckpointFailed,
+    CheckpointStore,
+    Manifest,
+    PlaceRefused,
+    Restorer,
+    Roots,
+    paired,
+)
 
 
 def kinds(steps) -> dict[str, str]:
@@ -214,10 +222,46 @@ def test_garbage_for_a_manifest_is_named_and_passed_over(bench: Bench, garbage: 
     path = bench.place / "checkpoints" / "s" / "prompt-001" / "manifest.json"
     path.write_bytes(garbage)
     found, problems = CheckpointStore(bench.place, "s").load()
-    assert [manifest.prompt_index for manifest in found] == [2]
+    assert [(one.prompt_index, one.kind) for one in found] == [(1, "damaged"), (2, "files")]
     assert len(problems) == 1 and str(path) in problems[0]
     bench.restart()
     bench.write("b", b"2")
+    assert path.read_bytes() == garbage
+
+
+@pytest.mark.parametrize("damaged", [(1,), (2,), (3,), (1, 2), (2, 3), (1, 2, 3)])
+def test_a_damaged_manifest_keeps_its_number_and_what_is_kept_beside_it(
+    bench: Bench, damaged: tuple[int, ...]
+) -> None:
+    for name in "abc":
+        bench.prompt()
+        bench.write(name, b"1")
+    paths = [bench.place / "checkpoints" / "s" / f"prompt-{n:03}" / "manifest.json" for n in damaged]
+    for path in paths:
+        path.write_bytes(b"{")
+    written, missing = paired(CheckpointStore(bench.place, "s").load()[0], bench.points, now="")
+    numbers = [(one.prompt_index, one.prompt_id, one.kind == "damaged") for one in written]
+    assert numbers == [(n, f"m{n}", n in damaged) for n in (1, 2, 3)]
+    assert missing == []
+    bench.restart()
+    bench.prompt()
+    bench.write("d", b"1")
+    assert [path.read_bytes() for path in paths] == [b"{"] * len(paths)
+    last = CheckpointStore(bench.place, "s").load()[0][-1]
+    assert (last.prompt_index, last.prompt_id) == (4, "m4")
+
+
+def test_a_damaged_manifest_that_was_of_no_prompt_takes_the_number_of_none(bench: Bench) -> None:
+    bench.prompt()
+    bench.write("a", b"1")
+    bench.go_back(1)
+    bench.prompt()
+    bench.restart()
+    bench.write("a", b"2")
+    (bench.place / "checkpoints" / "s" / "prompt-002" / "manifest.json").write_bytes(b"")
+    written, missing = paired(CheckpointStore(bench.place, "s").load()[0], bench.points, now="")
+    assert [(one.prompt_index, one.prompt_id) for one in written] == [(1, "m1"), (2, ""), (3, "m2")]
+    assert missing == []
 
 
 @pytest.mark.parametrize(

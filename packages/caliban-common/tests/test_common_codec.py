@@ -315,3 +315,21 @@ def test_an_event_that_is_nested_too_deeply_is_refused() -> None:
         deep = [deep]
     with pytest.raises(DataError, match="nested too deeply"):
         event_to_json(Warned(subtype="x", message="y", details={"deep": deep}))
+
+
+@pytest.mark.parametrize(
+    ("media_type", "data", "text"),
+    [
+        ("text/plain", "aGkg8J+YgA==", "hi \U0001f600"),
+        ("application/json", "e30=", "{}"),
+        ("application/yaml", "YTogMQ==", "a: 1"),
+        ("text/plain", "/w==", "\ufffd"),
+        ("text/plain", "IAo=", None),
+        ("text/plain", "", None),
+        ("text/plain", "!", None),
+        ("text/plain", "\u00fc", None),
+        ("application/pdf", "aGk=", None),
+    ],
+)
+def test_a_document_of_text_says_what_is_in_it(media_type: str, data: str, text: str | None) -> None:
+    assert DocumentBlock(source=Base64Source(media_type=media_type, data=data)).text == text

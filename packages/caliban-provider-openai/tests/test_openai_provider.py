@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import pairwise
@@ -384,9 +385,112 @@ async def test_models_are_listed_with_the_windows_that_a_server_tells() -> None:
     assert server.requests[0].path == "/models"
 
 
+CALLED = {"id": "c1", "type": "function", "function": {"name": "Bash", "arguments": '{"command": "ls"}'}}
+COMPLETION: dict[str, Any] = {
+    "id": "chatcmpl-1",
+    "object": "chat.completion",
+    "model": "some-model",
+    "choices": [
+        {
+            "index": 0,
+            "finish_reason": "tool_calls",
+            "message": {
+                "role": "assistant",
+                "reasoning_content": "Hm.",
+                "content": EVIL,
+                "tool_calls": [CALLED, {**CALLED, "id": "c2"}],
+            },
+        }
+    ],
+    "usage": {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12},
+}
+RESPONSE: dict[str, Any] = {
+    "id": "resp_1",
+    "object": "response",
+    "model": "some-model",
+    "status": "completed",
+    "error": None,
+    "output": [
+        {
+            "type": "reasoning",
+            "id": "rs_1",
+            "summary": [{"type": "summary_text", "text": "Hm."}],
+            "encrypted_content": "gAAA",
+        },
+        {
+            "type": "message",
+            "id": "msg_1",
+            "role": "assistant",
+            "status": "completed",
+            "content": [{"type": "output_text", "text": EVIL, "annotations": []}],
+        },
+        *(
+            {
+                "type": "function_call",
+                "id": f"fc_{n}",
+                "call_id": f"c{n}",
+                "name": "Bash",
+                "arguments": '{"command": "ls"}',
+                "status": "completed",
+            }
+            for n in (1, 2)
+        ),
+    ],
+    "usage": {"input_tokens": 7, "output_tokens": 5, "total_tokens": 12},
+}
+
+
+def whole(value: object, kind: str = "application/json; charset=utf-8") -> Exchange:
+    return answer(200, json.dumps(value).encode(), content_type=kind)
+
+
+@pytest.mark.parametrize(("value", "extra"), [(COMPLETION, {}), (RESPONSE, RESPONSES)])
+async def test_a_reply_that_comes_whole_reads_as_one_in_pieces(
+    value: dict[str, Any], extra: dict[str, str]
+) -> None:
+    with LoopbackServer([whole(value)]) as server:
+        (made,) = await replies(server, ask(model="some-model"), **extra)
+    reply = made.message("openai", "some-model")
+    assert reply.text == EVIL
+    assert [block.text for block in reply.content if isinstance(block, ThinkingBlock)] == ["Hm."]
+    assert [(call.id, call.input) for call in reply.tool_uses] == [
+        ("c1", {"command": "ls"}),
+        ("c2", {"command": "ls"}),
+    ]
+    assert (made.stop_reason, made.usage.input_tokens, made.usage.output_tokens) == ("tool_use", 7, 5)
+
+
+async def test_a_reply_that_comes_whole_and_was_cut_by_its_limit_is_no_whole_one() -> None:
+    choice = {"index": 0, "message": {"content": "half a"}, "finish_reason": "length"}
+    partial = {"output": RESPONSE["output"][1:2], "status": "incomplete"}
+    partial["incomplete_details"] = {"reason": "max_output_tokens"}
+    for value, extra in (({"choices": [choice]}, {}), (partial, RESPONSES)):
+        with LoopbackServer([whole(value)]) as server:
+            (made,) = await replies(server, ask(model="m"), **extra)
+        assert made.stop_reason == "max_tokens"
+    with LoopbackServer([whole({"choices": [{"message": {"content": "so"}}]})]) as server:
+        (made,) = await replies(server, ask(model="m"))
+    assert (made.message("openai", "m").text, made.stop_reason) == ("so", "end_turn")
+
+
+async def test_a_reply_that_was_to_come_whole_and_is_cut_is_none() -> None:
+    body = json.dumps(COMPLETION).encode()
+    head = {"content-type": "application/json", "content-length": str(len(body))}
+    cut = Exchange(headers=head, steps=(Send(body[:-9]), Reset()))
+    with LoopbackServer([cut]) as server:
+        async with provided(server) as provider:
+            error, shown = await failure_of(provider, ask())
+    assert isinstance(error, StreamInterrupted | NetworkError) and error.retryable
+    assert not shown
+
+
 async def test_an_answer_that_is_no_stream_is_said_to_be_none() -> None:
     for body, kind, error in (
         (b'{"choices": []}', "application/json", BadResponse),
+        (b'{"choices": null, "output": "x"}', "application/json", BadResponse),
+        (b'[{"choices": [{}]}]', "application/json", BadResponse),
+        (b'{"choices": [{"mess', "application/json", BadResponse),
+        (b"", "application/json", BadResponse),
         (b"<html>", "text/html", BadResponse),
         (b'{"error": {"message": "Rate", "code": 429}}', "application/json", RateLimited),
     ):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from caliban_common.message import assistant, user
+from caliban_common.message import Message, TextBlock, assistant, user
 from caliban_common.usage import Usage
 from caliban_sessions import ForkOrigin, SessionHead, SessionStore
 from caliban_sessions.find import search
@@ -69,6 +69,25 @@ def test_the_head_of_a_session_says_what_a_picker_shows(tmp_path: Path) -> None:
     assert (listed.title, listed.labels, listed.turn_count, listed.message_count) == ("T", ("a", "b"), 2, 3)
     assert listed.spent == {"p/m": Usage(input_tokens=7, output_tokens=2)}
     assert (listed.preview, listed.shown_title, listed.problem) == ("first question", "T", "")
+
+
+@pytest.mark.parametrize("system", ["short", "long " * 50_000])
+def test_a_session_that_was_killed_in_its_first_prompt_is_known_by_it(tmp_path: Path, system: str) -> None:
+    store = SessionStore(tmp_path)
+    with store.open("s", provider="p", model="m", workspace="/w") as session:
+        session.replace((Message(role="system", content=(TextBlock(text=system),)),))
+        session.append(user("\n fix\nthe parser " + "x" * 500))
+        session.append(assistant("I will"))
+        killed = (tmp_path / "s.journal").read_bytes()
+        (at_work,) = store.list()
+    (tmp_path / "s.json").unlink()
+    (tmp_path / "s.journal").write_bytes(b'\n{"torn\n[1]\n' + killed + b'{"seq":9,"type":"mess')
+    (listed,) = store.list()
+    assert at_work.preview == listed.preview == listed.shown_title
+    assert listed.preview.startswith("fix the parser xxx") and len(listed.preview) <= 80
+    assert listed.turn_count is None
+    (tmp_path / "s.journal").write_bytes(b"\0" * 5000)
+    assert [one.preview for one in store.list()] == [""]
 
 
 def test_a_title_and_labels_are_no_use_of_a_session(tmp_path: Path) -> None:

@@ -382,3 +382,23 @@ def test_tasks_and_plan_mode_are_kept_and_kept_through_a_fork(store: SessionStor
         other.note(todos=(), plan_mode=False)
     assert (store.load("t").todos, store.load("t").plan_mode) == ((), False)
     assert (store.load("s").todos, store.load("s").plan_mode) == (todos, True)
+
+
+def test_a_new_session_in_which_nothing_was_said_leaves_no_file(tmp_path: Path) -> None:
+    store, system = SessionStore(tmp_path), Message(role="system", content=(TextBlock(text="Be brief."),))
+    with store.open("s", provider="p", model="m", workspace="/w") as session:
+        session.replace((system,))
+    assert [path.name for path in tmp_path.iterdir() if path.suffix in (".json", ".journal")] == []
+    for change in (
+        lambda session: session.note(model="other"),
+        lambda session: session.describe(title="kept"),
+        lambda session: session.append(user("hi")),
+    ):
+        with store.open("t", provider="p", model="m", workspace="/w") as session:
+            session.replace((system,))
+            change(session)
+        assert (tmp_path / "t.json").exists()
+        with store.open("t") as session:
+            session.replace((system,))
+        assert store.load("t").messages == (system,)
+        store.remove("t")

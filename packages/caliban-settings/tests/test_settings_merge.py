@@ -18,6 +18,7 @@ from caliban_settings.leaves import Leaves, SettingValue
 from caliban_settings.merge import combine, merge, nested
 
 WORDS = {
+    "pattern",
     "type",
     "anyOf",
     "enum",

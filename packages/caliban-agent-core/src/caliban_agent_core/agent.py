@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from caliban_agent_core.answer import OutputType
 from caliban_agent_core.channel import Channel
-from caliban_agent_core.compact.cuts import lead_length
 from caliban_agent_core.compact.trigger import Trigger
 from caliban_agent_core.compaction import Compaction
 from caliban_agent_core.dispatch import Dispatcher
@@ -34,7 +33,7 @@ from caliban_agent_core.turn import Turn
 from caliban_common.event import AgentEvent, OutputT, RunEnd
 from caliban_common.history import Repairer
 from caliban_common.hook import Hooks, SessionStart
-from caliban_common.message import Message, NewId, new_id
+from caliban_common.message import Message, NewId, count_leading_system, new_id
 from caliban_common.message import system as system_message
 from caliban_common.tool import Tool, ToolSource
 from caliban_common.usage import Usage
@@ -278,7 +277,7 @@ class Agent:
         if output_type is None:
             return messages
         instruction = system_message(output_type.instruction(), id=self._new_id())
-        lead = lead_length(messages)
+        lead = count_leading_system(messages)
         if instruction.text in (message.text for message in messages[:lead]):
             return messages
         return (*messages[:lead], instruction, *messages[lead:])

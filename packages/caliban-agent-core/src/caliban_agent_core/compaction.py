@@ -6,7 +6,6 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from caliban_agent_core.compact.cuts import lead_length
 from caliban_agent_core.compact.trigger import MAX_FAILURES, Trigger
 from caliban_agent_core.errors import CompactionFailed
 from caliban_agent_core.hooks import HookCaller
@@ -17,11 +16,12 @@ from caliban_agent_core.toolset import ToolSnapshots
 from caliban_agent_core.window import window_after
 from caliban_common.estimate import CHARS_PER_TOKEN, Estimator, tokens
 from caliban_common.event import Warned
-from caliban_common.message import Message, NewId, user
+from caliban_common.message import Message, NewId, count_leading_system, user
 from caliban_provider.errors import ContextTooLong
 from caliban_provider.provider import Provider
 
 TARGET_SHARE = 0.7
+"""How much of the window a history may take that was made shorter."""
 
 
 class Compaction(Struct, kw_only=True):
@@ -160,7 +160,7 @@ class Compaction(Struct, kw_only=True):
         """`after`, and behind its summary what that lacks of lists, files and instructions in `before`."""
         from caliban_agent_core.compact.reminder import lasting_updates, reminder
 
-        lead = lead_length(after)
+        lead = count_leading_system(after)
         kept = lasting_updates(before, after, room_tokens=target_tokens - tokens(after))
         after = (*after[:lead], *kept, *after[lead:])
         room_tokens = min(target_tokens - tokens(after), (tokens(before) - tokens(after)) // 2)

@@ -18,14 +18,13 @@ from msgspec.structs import replace
 from caliban_agent_core.gate import Gate, ask_approver, judge
 from caliban_agent_core.hooks import NO_OBJECTION, HookCaller
 from caliban_agent_core.options import AgentOptions
-from caliban_agent_core.overflow import cap_output, unlike_earlier
+from caliban_agent_core.overflow import cap_output, own_id
 from caliban_agent_core.ports import ApprovalRequest, JudgedCall
 from caliban_agent_core.progress import CallProgress
 from caliban_agent_core.state import RunState
 from caliban_agent_core.tasks import RunTasks
 from caliban_agent_core.toolset import ToolSnapshot
-from caliban_agent_core.walled import Outcome, walled
-from caliban_common.arguments import ArgumentError
+from caliban_agent_core.walled import Outcome, conflict_key_of, walled
 from caliban_common.canonical import canonical_arguments
 from caliban_common.event import ApprovalAsked, ApprovalGiven, ToolCallEnd, ToolCallReady
 from caliban_common.history import INTERRUPTED, interrupted
@@ -141,89 +140,89 @@ class Dispatcher:
         self._tasks = tasks
         self._context = context
 
-    async def run(self, work: ToolBatch) -> None:
-        """Give every call of `work` its result, or leave it waiting. Raises nothing for what a tool did."""
+    async def run(self, batch: ToolBatch) -> None:
+        """Give every call of `batch` its result, or leave it waiting. Raises nothing for what a tool did."""
         last: dict[str | None, Passed] = {}
-        for stretch in work.tools.stretches(work.calls):
-            await self._run_stretch(stretch, work, last)
-        for call in work.open_calls():
+        for stretch in batch.tools.stretches(batch.calls):
+            await self._run_stretch(stretch, batch, last)
+        for call in batch.open_calls():
             # A tool that cancelled itself: nothing was raised, and there is no result.
-            await self._state.emit(interruption(call, work.turn))
+            await self._state.emit(interruption(call, batch.turn))
 
-    async def _run_stretch(self, places: range, work: ToolBatch, last: dict[str | None, Passed]) -> None:
+    async def _run_stretch(self, places: range, batch: ToolBatch, last: dict[str | None, Passed]) -> None:
         """Judge the calls at `places` one by one, then run them; `last` has one for each conflict key."""
         passed: list[Passed] = []
         for place in places:
-            await self._state.emit(ToolCallReady(turn=work.turn, call=work.calls[place]))
-            item = await self._prepare(place, work.calls[place], work)
+            await self._state.emit(ToolCallReady(turn=batch.turn, call=batch.calls[place]))
+            item = await self._prepare(place, batch.calls[place], batch)
             if item is not None:
                 passed.append(replace(item, after=last.get(item.key)))
                 if item.key is not None:
                     last[item.key] = passed[-1]
         if self._hooks.stop is not None:
             for item in passed:  # a hook has ended the run: what was allowed before it spoke does not begin
-                await self._deny(item.place, self._hooks.stop.message, work, item.context)
+                await self._deny(item.place, self._hooks.stop.message, batch, item.context)
             passed = []
         if self._options.parallel_limit <= 1:
             for item in passed:
-                await self._pass(item, work, anyio.Semaphore(1))
+                await self._pass(item, batch, anyio.Semaphore(1))
         else:
             limiter = anyio.Semaphore(self._options.parallel_limit, fast_acquire=True)
             async with anyio.create_task_group() as group:
                 for item in passed:
-                    group.start_soon(self._pass, item, work, limiter)
+                    group.start_soon(self._pass, item, batch, limiter)
 
-    async def tell_batch(self, work: ToolBatch) -> None:
+    async def tell_batch(self, batch: ToolBatch) -> None:
         """Tell the hooks of calls that are all over; not of a reply whose calls wait for somebody."""
-        if not work.deferred and self._hooks.stop is None:
-            await self._hooks.after_batch(work.calls, work.settled(), work.turn)
+        if not batch.deferred and self._hooks.stop is None:
+            await self._hooks.after_batch(batch.calls, batch.settled(), batch.turn)
 
-    async def _prepare(self, place: int, call: ToolUseBlock, work: ToolBatch) -> Passed | None:
+    async def _prepare(self, place: int, call: ToolUseBlock, batch: ToolBatch) -> Passed | None:
         """Look the tool up, ask hooks and rules; a call that may not run gets its result here."""
-        tool = work.tools.by_name.get(call.name)
+        tool = batch.tools.by_name.get(call.name)
         wrong = self._wrong(place, call, tool)
         if wrong is not None or tool is None:
-            self._record(call, Decision(action="deny", reason=wrong or "", by="check"), work)
-            await self._finish(place, ToolOutput.of(f"Error: {wrong}", is_error=True), work, INVALID)
+            self._record(call, Decision(action="deny", reason=wrong or "", by="check"), batch)
+            await self._finish(place, ToolOutput.of(f"Error: {wrong}", is_error=True), batch, INVALID)
             return None
         if self._hooks.stop is not None:
             reason = self._hooks.stop.message
-            self._record(call, Decision(action="deny", reason=reason, by="hook"), work)
-            await self._deny(place, reason, work)
+            self._record(call, Decision(action="deny", reason=reason, by="hook"), batch)
+            await self._deny(place, reason, batch)
             return None
         arguments = canonical_arguments(tool.spec, call.input)
         if arguments is not call.input:
             call = replace(call, input=arguments)
-        verdict = await judge(self._gate, self._hooks, call, tool, work.turn)
-        decision = self._recorded(verdict.call, verdict.decision, work)
+        verdict = await judge(self._gate, self._hooks, call, tool, batch.turn)
+        decision = self._recorded(verdict.call, verdict.decision, batch)
         if decision.action == "deny":
-            await self._deny(place, decision.reason or "not permitted", work, verdict.context)
+            await self._deny(place, decision.reason or "not permitted", batch, verdict.context)
             return None
         return Passed(
             place=place,
             call=verdict.call,
             tool=tool,
-            key=_conflict_key(tool, verdict.call),
+            key=conflict_key_of(tool, verdict.call),
             context=verdict.context,
             decision=decision,
         )
 
-    def _recorded(self, call: ToolUseBlock, decision: Decision, work: ToolBatch) -> Decision:
+    def _recorded(self, call: ToolUseBlock, decision: Decision, batch: ToolBatch) -> Decision:
         """`decision`, logged where it is the last word; a deny where it had to be logged and was not."""
         if decision.action == "ask":
             return decision
-        missed = self._record(call, decision, work)
+        missed = self._record(call, decision, batch)
         if missed is None or decision.action == "deny":
             return decision
         return Decision(action="deny", reason=missed, by="check")
 
-    def _record(self, call: ToolUseBlock, decision: Decision, work: ToolBatch) -> str | None:
+    def _record(self, call: ToolUseBlock, decision: Decision, batch: ToolBatch) -> str | None:
         """Keep the last word on `call`; why it must not run, where that had to be kept and was not."""
         log, options = self._gate.log, self._options
         if log is None:
             return None
         id, agent = options.session_id, options.agent
-        judged = JudgedCall(session_id=id, agent=agent, turn=work.turn, call=call, decision=decision)
+        judged = JudgedCall(session_id=id, agent=agent, turn=batch.turn, call=call, decision=decision)
         return log.record(judged)
 
     def _wrong(self, place: int, call: ToolUseBlock, tool: Tool | None) -> str | None:
@@ -238,29 +237,29 @@ class Dispatcher:
             return f"invalid input: the arguments of {call.name} are not a JSON object: {sent}"
         return None
 
-    async def _pass(self, item: Passed, work: ToolBatch, limiter: anyio.Semaphore) -> None:
+    async def _pass(self, item: Passed, batch: ToolBatch, limiter: anyio.Semaphore) -> None:
         """Ask whoever has to allow the call, wait for its turn, and run it."""
         running = item
         try:
             if item.decision.action == "ask":
-                approved = await self._approved(item, work)
+                approved = await self._approved(item, batch)
                 if approved is None:
                     return
                 running = approved
             if item.after is not None:
                 await item.after.over.wait()
-                if item.after.place in work.deferred:
-                    work.deferred.add(item.place)
+                if item.after.place in batch.deferred:
+                    batch.deferred.add(item.place)
                     return
             async with limiter:
-                await self._execute(running, work)
+                await self._execute(running, batch)
         finally:
             item.over.set()
 
-    async def _approved(self, item: Passed, work: ToolBatch) -> Passed | None:
+    async def _approved(self, item: Passed, batch: ToolBatch) -> Passed | None:
         """The call as a person lets it run, or nothing."""
         reason = item.decision.reason
-        asked = ApprovalAsked(turn=work.turn, call=item.call, reason=reason)
+        asked = ApprovalAsked(turn=batch.turn, call=item.call, reason=reason)
         await self._state.emit(asked)
         await self._hooks.notify(f"a person has to decide on a call of {item.call.name}")
         verdict = await ask_approver(
@@ -275,32 +274,32 @@ class Dispatcher:
         )
         answer = replace(verdict.decision, match=verdict.decision.match or item.decision.match)
         if answer.action == "ask":
-            self._record(item.call, answer, work)
+            self._record(item.call, answer, batch)
         else:
-            answer = self._recorded(verdict.call, answer, work)
+            answer = self._recorded(verdict.call, answer, batch)
         await self._state.emit(
             ApprovalGiven(
-                turn=work.turn, tool_use_id=item.call.id, action=answer.action, reason=answer.reason
+                turn=batch.turn, tool_use_id=item.call.id, action=answer.action, reason=answer.reason
             )
         )
         if answer.action == "ask":
-            work.deferred.add(item.place)
+            batch.deferred.add(item.place)
         elif answer.action != "allow":
-            await self._deny(item.place, answer.reason or "not permitted", work, item.context)
+            await self._deny(item.place, answer.reason or "not permitted", batch, item.context)
         if answer.action != "allow":
             return None
         judged = item.decision.paths if verdict.call is item.call else answer.paths
         return replace(item, call=verdict.call, decision=replace(answer, paths=judged))
 
-    async def _deny(self, place: int, reason: str, work: ToolBatch, context: str = "") -> None:
+    async def _deny(self, place: int, reason: str, batch: ToolBatch, context: str = "") -> None:
         output = ToolOutput.of(f"Tool call denied: {reason}", is_error=True)
-        await self._finish(place, output, work, CallEnding(outcome="denied", reason=reason, context=context))
+        await self._finish(place, output, batch, CallEnding(outcome="denied", reason=reason, context=context))
 
-    async def _execute(self, item: Passed, work: ToolBatch) -> None:
+    async def _execute(self, item: Passed, batch: ToolBatch) -> None:
         progress = CallProgress(self._state, item.call.id)
         context = ToolContext(
             session_id=self._options.session_id,
-            turn=work.turn,
+            turn=batch.turn,
             tool_use_id=item.call.id,
             agent=self._options.agent,
             emit=progress.emit,
@@ -320,27 +319,29 @@ class Dispatcher:
             progress.close()
         elapsed_ms = (clock() - started) * 1000
         if output.refused:
-            self._record(item.call, Decision(action="deny", reason=output.text, by="fence"), work)
+            self._record(item.call, Decision(action="deny", reason=output.text, by="fence"), batch)
         if not output.is_error:
-            work.edited = work.edited or item.tool.spec.kind == "edit"
-            work.changed = work.changed or item.tool.spec.kind != "read"
+            batch.edited = batch.edited or item.tool.spec.kind == "edit"
+            batch.changed = batch.changed or item.tool.spec.kind != "read"
         told = CallEnding(context=item.context, ran=item.call, server=item.tool.spec.server)
         ending = replace(told, outcome=outcome, duration_ms=elapsed_ms)
-        await self._finish(item.place, output, work, ending)
+        await self._finish(item.place, output, batch, ending)
 
-    async def _finish(self, place: int, output: ToolOutput, work: ToolBatch, ending: CallEnding) -> None:
-        call = work.calls[place]
+    async def _finish(self, place: int, output: ToolOutput, batch: ToolBatch, ending: CallEnding) -> None:
+        call = batch.calls[place]
         output = self._masked(output)
-        result = work.results[place] = self._result(place, work, output, ending)
-        verdict, more = await self._told(call, result, work.turn, ending)
+        result = batch.results[place] = self._result(place, batch, output, ending)
+        verdict, more = await self._told(call, result, batch.turn, ending)
         if verdict.updated_output is not None:
             output = self._masked(replace(output, content=verdict.updated_output))
         if verdict.updated_output is not None or more:
             context = "\n".join(filter(None, (ending.context, more)))
-            result = work.results[place] = self._result(place, work, output, replace(ending, context=context))
+            result = batch.results[place] = self._result(
+                place, batch, output, replace(ending, context=context)
+            )
         await self._state.emit(
             ToolCallEnd(
-                turn=work.turn,
+                turn=batch.turn,
                 name=call.name,
                 result=result,
                 outcome=ending.outcome,
@@ -362,16 +363,19 @@ class Dispatcher:
             ending.ran or call, result, turn, duration_ms=ending.duration_ms, interrupted=is_cut
         )
 
-    def _result(self, place: int, work: ToolBatch, output: ToolOutput, ending: CallEnding) -> ToolResultBlock:
+    def _result(
+        self, place: int, batch: ToolBatch, output: ToolOutput, ending: CallEnding
+    ) -> ToolResultBlock:
         """What the model reads: `output` within its cap, and the context of `ending` after it."""
-        options, id = self._options, work.calls[place].id
+        options, id, earlier = self._options, batch.calls[place].id, self._state.messages
+        alone = options.is_alone and not self._state.generation  # what was rewritten had ids as well
         context = ending.context if options.masker is None else options.masker.text(ending.context)
         capped = cap_output(
             output,
             cap_chars=options.cap_of(ending.server),
             directory=options.overflow_dir,
             session_id=options.session_id,
-            tool_use_id=lambda text: unlike_earlier(id, text, self._state.messages, work.calls[:place]),
+            tool_use_id=lambda text: own_id(id, text, earlier, batch.calls[:place], is_alone=alone),
             stores=options.keeps_overflow,
         )
         content: tuple[ResultPart, ...] = capped.content
@@ -389,12 +393,3 @@ def interruption(call: ToolUseBlock, turn: int) -> ToolCallEnd:
     return ToolCallEnd(
         turn=turn, name=call.name, result=interrupted(call.id), outcome="interrupted", reason=INTERRUPTED
     )
-
-
-def _conflict_key(tool: Tool, call: ToolUseBlock) -> str | None:
-    try:
-        return tool.conflict_key(call.input)
-    except ArgumentError:
-        return None  # the tool itself will tell the model what is wrong
-    except Exception:
-        return f"every call of {tool.spec.name}"  # nobody knows what it touches: one at a time

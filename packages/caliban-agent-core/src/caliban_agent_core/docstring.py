@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 GOOGLE = r"(?:Args|Arguments|Parameters|Params):\s*"
-SECTION = r"[A-Z][A-Za-z ]*:\s*"
 GOOGLE_ENTRY = r"\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s*(.*)"
 UNDERLINE = r"-{3,}\s*"
 NUMPY_ENTRY = r"(\*{0,2}\w+(?:\s*,\s*\*{0,2}\w+)*)\s*(?::.*)?"

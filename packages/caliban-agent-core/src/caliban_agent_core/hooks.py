@@ -89,7 +89,7 @@ def context_message(event: HookEvent, verdict: HookVerdict, *, new_id: NewId = n
 
 
 def context_text(event: HookEvent, verdict: HookVerdict) -> str:
-    """The same as text; empty when they say nothing."""
+    """What hooks want the model to know, as text; empty where they say nothing."""
     if not verdict.added_context:
         return ""
     return f'<hook event="{event.type}">\n{clean(verdict.added_context)}\n</hook>'

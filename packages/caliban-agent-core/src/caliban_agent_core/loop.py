@@ -102,9 +102,9 @@ class Loop(Struct, kw_only=True):
         if not calls and (answer := last_answer(self.state.messages)):
             self.state.text = answer  # resumed before, and the model has said all: it is not asked again
             return None if await self._lacks_output() else self.unfit or Stop(kind="end_of_turn")
-        work = await self.turn.finish(calls, self.state.turns, await self._offer())
-        self.pending = work.pending()
-        return self.hooks.stop or waiting_for(work)
+        batch = await self.turn.finish(calls, self.state.turns, await self._offer())
+        self.pending = batch.pending()
+        return self.hooks.stop or waiting_for(batch)
 
     async def _step(self) -> Stop | None:
         number = self.state.turns
@@ -198,12 +198,12 @@ class Loop(Struct, kw_only=True):
             await self.state.emit(warning)
 
     async def _after(self, outcome: TurnOutcome) -> Stop | None:
-        message, work = outcome.reply.message, outcome.work
+        message, batch = outcome.reply.message, outcome.batch
         facts = TurnFacts(
             output_tokens=outcome.reply.usage.output_tokens,
             has_text=bool(message.text.strip()) and not _lacks_call(outcome.reply),
             has_tool_calls=bool(message.tool_uses),
-            edited=work is not None and work.edited,
+            edited=batch is not None and batch.edited,
             refused=(outcome.stop is not None and outcome.stop.kind in ("refusal", "content_filter"))
             or _unknown_end(outcome.reply) is not None,
         )
@@ -213,7 +213,7 @@ class Loop(Struct, kw_only=True):
             max_empty_nudges=self.options.max_empty_nudges,
             no_edit_turns=self.options.no_edit_nudge_turns if self._can_edit() else 0,
         )
-        self.pending = () if work is None else work.pending()
+        self.pending = () if batch is None else batch.pending()
         if outcome.stop is not None and outcome.stop.kind != "end_of_turn":
             return outcome.stop
         if outcome.stop is not None and await self._awaits_results():
@@ -226,7 +226,7 @@ class Loop(Struct, kw_only=True):
         for text in (outcome.say, nudge.text if nudge is not None else None):
             if text is not None:
                 await self.state.tell(text)
-        return None if work is None else await self._notice_doom(work)
+        return None if batch is None else await self._notice_doom(batch)
 
     async def _lacks_output(self) -> bool:
         """Whether the answer was not of the type that was asked for, and the model was told so."""
@@ -243,10 +243,10 @@ class Loop(Struct, kw_only=True):
             await self.state.tell(repair_prompt(error.message))
             return True
 
-    async def _notice_doom(self, work: ToolBatch) -> Stop | None:
+    async def _notice_doom(self, batch: ToolBatch) -> Stop | None:
         """Tell a model that makes the same failing call again and again; the end, when it does not listen."""
         self.repeats, verdict, name = after_calls(
-            self.repeats, work.calls, work.failed(), changed=work.changed
+            self.repeats, batch.calls, batch.failed(), changed=batch.changed
         )
         match verdict:
             case "go":

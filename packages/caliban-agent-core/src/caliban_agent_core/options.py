@@ -20,27 +20,31 @@ DEFAULT_MAX_TOKENS = 8192
 """The room of a reply where nobody says how long it may be."""
 
 
+EPHEMERAL: Final = "ephemeral"
+"""The session of a run that belongs to none: many may go by it."""
+
+
 class AgentOptions(Struct, frozen=True, kw_only=True):
     """Limits and habits of a run.
 
     `max_turns` ≥ 0. `max_tokens` ≥ 1 of one reply is never exceeded; `None` is `DEFAULT_MAX_TOKENS`, and more
     for a reply that does not fit. `max_calls_per_reply` bounds the tool calls that are run of one reply; the
-    rest gets an error. `parallel_limit` bounds tools that run at once; 1 is
-    serial. A cap, threshold or nudge of 0 is off; `auto_compact_threshold` is a share of the window, `None`
-    is off. `no_edit_nudge_turns` counts only where a tool of kind `edit` is offered. `overflow_dir` receives
-    results longer than `tool_result_cap_chars`, unless `keeps_overflow` is false: then they are named by
-    their place and not written. `server_result_cap_chars` is that cap for tools of servers, where it is
-    another one. A conversation shorter than `min_cache_tokens` gets no marker of the prompt cache of its own.
-    `agent` is the name under which tools speak of this agent; empty is the
-    main one. `cwd` is the directory that hooks are told of. With `strict_media` a prompt with images or PDFs
-    that the model is known not to take ends the run before anything is sent; without it, and always for older
-    ones and those of tools, words take their
-    place. What `masker` knows is taken out of what tools and hooks say, before anything else is done with
-    it. By `timing` everything is measured and waited for. Raises `TypeError` and `ValueError` for what none
-    of them can be.
+    rest gets an error. `parallel_limit` bounds tools that run at once; 1 is serial. A cap, threshold or nudge
+    of 0 is off; `auto_compact_threshold` is a share of the window, `None` is off. `no_edit_nudge_turns`
+    counts only where a tool of kind `edit` is offered. `overflow_dir` receives results longer than
+    `tool_result_cap_chars`, unless `keeps_overflow` is false: then they are named by their place and not
+    written. `server_result_cap_chars` is that cap for tools of servers, where it is another one. A
+    conversation shorter than `min_cache_tokens` gets no marker of the prompt cache of its own.
+
+    `session_id` names the conversation, `EPHEMERAL` where it is none that lasts. `agent` is the name under
+    which tools speak of this agent; empty is the main one. `cwd` is the directory that hooks are told of.
+    With `strict_media` a prompt with images or PDFs that the model is known not to take ends the run before
+    anything is sent; without it, and always for older ones and those of tools, words take their place. What
+    `masker` knows is taken out of what tools and hooks say, before anything else is done with it. By `timing`
+    everything is measured and waited for. Raises `TypeError` and `ValueError` for what none of them can be.
     """
 
-    session_id: str = "ephemeral"
+    session_id: str = EPHEMERAL
     agent: str = ""
     cwd: str = ""
     max_turns: int = 50
@@ -83,6 +87,11 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
             expect("masker", self.masker, Masker, "Masker([secret])")
         for name, (kind, hint) in _KINDS.items():
             expect(name, getattr(self, name), kind, hint)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether no other agent goes by this `session_id`: sub-agents have their caller's."""
+        return not self.agent and self.session_id != EPHEMERAL
 
     @property
     def longest_result_chars(self) -> int:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from binascii import crc32
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from caliban_agent_core.compact.summary import is_summary
 from caliban_common.errors import CalibanError
 from caliban_common.files import ensure_private_dir, write_atomic
 from caliban_common.message import Block, Message, TextBlock, ToolResultBlock, ToolUseBlock
@@ -51,16 +52,32 @@ def cap_output(
     return replace(output, content=(TextBlock(text=shown), *shows))
 
 
-def unlike_earlier(
-    tool_use_id: str, text: str, messages: Iterable[Message], calls: Iterable[ToolUseBlock] = ()
+def own_id(
+    tool_use_id: str,
+    text: str,
+    messages: Sequence[Message],
+    calls: Iterable[ToolUseBlock] = (),
+    *,
+    is_alone: bool,
 ) -> str:
-    """An id for the file of `text` that no result in `messages`, and none of the `calls`, has taken.
+    """An id for the file of `text` that no other result has: `tool_use_id` itself where `is_free` says so."""
+    is_own = is_free(tool_use_id, messages, calls, is_alone=is_alone)
+    return tool_use_id if is_own else marked(tool_use_id, text)
+
+
+def is_free(
+    tool_use_id: str, messages: Sequence[Message], calls: Iterable[ToolUseBlock] = (), *, is_alone: bool
+) -> bool:
+    """Whether `tool_use_id` can name one result only: of those in `messages` and of `calls` none has it.
 
     Some servers count their calls anew in every reply: the file that an older note names must stay its own.
+    Nobody knows which ids were taken where others write as well (not `is_alone`), or a summary stands for a
+    part of the conversation.
     """
+    if not is_alone or any(map(is_summary, messages)):
+        return False
     before = {result.tool_use_id for message in messages for result in message.tool_results}
-    is_taken = tool_use_id in before or any(call.id == tool_use_id for call in calls)
-    return marked(tool_use_id, text) if is_taken else tool_use_id
+    return tool_use_id not in before and all(call.id != tool_use_id for call in calls)
 
 
 def marked(tool_use_id: str, text: str) -> str:
@@ -69,9 +86,17 @@ def marked(tool_use_id: str, text: str) -> str:
 
 
 def cap_history(
-    messages: tuple[Message, ...], *, cap_chars: int, directory: Path | None, session_id: str
+    messages: tuple[Message, ...],
+    *,
+    cap_chars: int,
+    directory: Path | None,
+    session_id: str,
+    is_alone: bool = True,
 ) -> tuple[Message, ...]:
-    """`messages` of an earlier process with each result within its cap, as `cap_output` has it on arrival."""
+    """`messages` of an earlier process with each result within its cap, as `cap_output` has it on arrival.
+
+    `is_alone` says that no other conversation goes by this `session_id`.
+    """
 
     def capped(block: Block, number: int) -> Block:
         if not isinstance(block, ToolResultBlock):
@@ -82,7 +107,7 @@ def cap_history(
             cap_chars=cap_chars,
             directory=directory,
             session_id=session_id,
-            tool_use_id=lambda text: unlike_earlier(block.tool_use_id, text, messages[:number]),
+            tool_use_id=lambda text: own_id(block.tool_use_id, text, messages[:number], is_alone=is_alone),
         )
         return block if short is output else replace(block, content=short.content)
 

@@ -19,7 +19,7 @@ from zlib import crc32
 from msgspec import Struct
 from msgspec.structs import replace
 
-from caliban_agent_core.compact.summary import is_summary
+from caliban_agent_core.compact.summary import system_prompt
 from caliban_common.event import Warned
 from caliban_common.message import Message
 from caliban_common.usage import Usage
@@ -118,20 +118,13 @@ def fingerprint(request: CompletionRequest) -> dict[str, str]:
         parts[f"tool {tool.name}"] = _digest(
             f"{tool.description}\0{json.dumps(tool.input_schema, default=str)}"
         )
-    for number, message in enumerate(_leading(request), 1):
+    for number, message in enumerate(system_prompt(request.messages), 1):
         parts[f"system message {number}"] = _digest(message.text)
     return parts
 
 
 def _is_next(seen: Seen, request: CompletionRequest, generation: int) -> bool:
     return seen.generation == generation and seen.request.model == request.model
-
-
-def _leading(request: CompletionRequest) -> tuple[Message, ...]:
-    """The system prompt. A summary among it takes the place of older messages, and is no surprise."""
-    return tuple(
-        message for message in request.messages if message.role == "system" and not is_summary(message)
-    )
 
 
 def _digest(text: str) -> str:

@@ -134,13 +134,13 @@ class Run(Generic[OutputT]):
 
     def _settle(self, state: RunState) -> None:
         """Make the history valid where the run was cut off: keep what was said, answer what was asked."""
-        work = self._loop.turn.work
-        if work is not None:
+        batch = self._loop.turn.batch
+        if batch is not None:
             state.turns += 1
-            for call in work.open_calls():
-                state.put(interruption(call, work.turn))
+            for call in batch.open_calls():
+                state.put(interruption(call, batch.turn))
             if state.messages and state.messages[-1].role == "assistant":
-                state.add_last(Message(role="user", content=work.settled(), id=state.new_id()))
+                state.add_last(Message(role="user", content=batch.settled(), id=state.new_id()))
             return
         partial = self._caller.partial(self._loop.model)
         if partial is not None:

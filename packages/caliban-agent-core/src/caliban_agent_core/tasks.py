@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from caliban_agent_core.background import Background
 from caliban_agent_core.hooks import HookCaller
 from caliban_agent_core.options import AgentOptions
-from caliban_agent_core.overflow import cap_output, marked
+from caliban_agent_core.overflow import cap_output, is_free, marked
 from caliban_agent_core.progress import CallProgress
 from caliban_agent_core.state import RunState
 from caliban_agent_core.walled import walled
@@ -38,10 +38,10 @@ TaskStatus = Literal["completed", "failed", "stopped"]
 
 
 class BackgroundTask(Struct, frozen=True, kw_only=True):
-    """Work of the call `call`, whose id another one had before where it `is_again`; `title` is for people."""
+    """Work of the call `call`; `has_own_id` says that no other one has its id. `title` is for people."""
 
     call: ToolUseBlock
-    is_again: bool
+    has_own_id: bool
     title: str
     work: BackgroundWork
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
@@ -81,8 +81,10 @@ class RunTasks:
 
     def start(self, call: ToolUseBlock, title: str, work: BackgroundWork) -> None:
         """Begin `work`, which `call` has left to the background."""
-        is_again = any(call.id == old.tool_use_id for one in self._state.messages for old in one.tool_results)
-        task = BackgroundTask(call=call, is_again=is_again, title=one_line(title, max_chars=200), work=work)
+        is_alone = self._options.is_alone and not self._state.generation
+        has_own_id = is_free(call.id, self._state.messages, is_alone=is_alone)
+        title = one_line(title, max_chars=200)
+        task = BackgroundTask(call=call, has_own_id=has_own_id, title=title, work=work)
         number = max(self._running, default=0) + 1
         background = Background(partial(self._work, number, task))
         self._running[number] = (task, background)
@@ -140,7 +142,7 @@ class RunTasks:
             cap_chars=options.tool_result_cap_chars,
             directory=options.overflow_dir,
             session_id=options.session_id,
-            tool_use_id=partial(marked, id) if task.is_again else id,
+            tool_use_id=id if task.has_own_id else partial(marked, id),
             stores=options.keeps_overflow,
         )
         words = "".join(block.text for block in capped.content if isinstance(block, TextBlock))

@@ -41,17 +41,17 @@ FULL = Stop(
 class TurnOutcome(Struct, frozen=True, kw_only=True):
     """How a turn went: `stop` ends the run, `say` is what the loop tells the model before the next turn.
 
-    `work` are the calls that were made.
+    `batch` has the calls that were made.
     """
 
     reply: Reply
     stop: Stop | None = None
     say: str | None = None
-    work: ToolBatch | None = None
+    batch: ToolBatch | None = None
 
 
 class Turn:
-    """The steps of one turn. `work` is the dispatch in progress, for a run that is cut off."""
+    """The steps of one turn. `batch` has the calls in progress, for a run that is cut off."""
 
     def __init__(
         self, caller: ModelCaller, dispatcher: Dispatcher, state: RunState, options: AgentOptions
@@ -61,7 +61,7 @@ class Turn:
         self._state = state
         self._options = options
         self._recovery = Recovery()
-        self.work: ToolBatch | None = None
+        self.batch: ToolBatch | None = None
 
     async def run(
         self,
@@ -89,25 +89,25 @@ class Turn:
             TurnEnd(
                 turn=turn,
                 message=outcome.reply.message,
-                results=self.work.settled() if self.work is not None else (),
+                results=self.batch.settled() if self.batch is not None else (),
                 stop_reason=reply.stop_reason,
                 usage=self._state.usage - before,
                 api_ms=self._caller.api_ms - api_before,
                 first_token_ms=reply.first_token_ms,
             )
         )
-        self.work = None
+        self.batch = None
         return outcome
 
     async def finish(self, calls: tuple[ToolUseBlock, ...], turn: int, tools: ToolSnapshot) -> ToolBatch:
         """Make `calls` of an earlier reply, which have no results in the history yet."""
-        work = self.work = ToolBatch(calls=calls, turn=turn, tools=tools)
-        await self._dispatcher.run(work)
-        if results := work.settled():
+        batch = self.batch = ToolBatch(calls=calls, turn=turn, tools=tools)
+        await self._dispatcher.run(batch)
+        if results := batch.settled():
             await self._state.add(self._results(results))
-        await self._dispatcher.tell_batch(work)
-        self.work = None
-        return work
+        await self._dispatcher.tell_batch(batch)
+        self.batch = None
+        return batch
 
     async def _reply(self, request: CompletionRequest, turn: int) -> tuple[Reply, Continue | Stop | None]:
         """A reply, asked for a second time with more room when it hit its limit without a tool call."""
@@ -156,12 +156,12 @@ class Turn:
             stop = step if isinstance(step, Stop) else None
             return TurnOutcome(reply=reply, stop=stop, say=step.text if isinstance(step, Continue) else None)
         if calls:
-            work = self.work = ToolBatch(calls=calls, turn=turn, tools=tools)
-            await self._dispatcher.run(work)
-            if results := work.settled():
+            batch = self.batch = ToolBatch(calls=calls, turn=turn, tools=tools)
+            await self._dispatcher.run(batch)
+            if results := batch.settled():
                 await self._state.add(self._results(results))
-            await self._dispatcher.tell_batch(work)
-            return TurnOutcome(reply=reply, work=work, stop=waiting_for(work))
+            await self._dispatcher.tell_batch(batch)
+            return TurnOutcome(reply=reply, batch=batch, stop=waiting_for(batch))
         if reply.stop_reason == "pause_turn":
             self._state.pause()
             return TurnOutcome(reply=reply)
@@ -203,13 +203,13 @@ def last_answer(messages: Sequence[Message]) -> str:
     return "" if last is None or last.role != "assistant" or last.tool_uses else last.text
 
 
-def waiting_for(work: ToolBatch) -> Stop | None:
+def waiting_for(batch: ToolBatch) -> Stop | None:
     """The end of a run whose calls wait for somebody who answers later."""
-    if not work.deferred:
+    if not batch.deferred:
         return None
-    names = ", ".join(sorted({call.name for call in work.pending()}))
+    names = ", ".join(sorted({call.name for call in batch.pending()}))
     return Stop(
-        kind="approval", message=f"{plural(len(work.deferred), 'call')} to be approved later: {names}"
+        kind="approval", message=f"{plural(len(batch.deferred), 'call')} to be approved later: {names}"
     )
 
 

@@ -8,9 +8,9 @@ from typing import Any, Literal
 from anyio import get_cancelled_exc_class
 
 from caliban_common.arguments import ArgumentError
-from caliban_common.message import DocumentBlock, ImageBlock, TextBlock
+from caliban_common.message import DocumentBlock, ImageBlock, TextBlock, ToolUseBlock
 from caliban_common.text import one_line
-from caliban_common.tool import ToolOutput
+from caliban_common.tool import Tool, ToolOutput
 
 Outcome = Literal["ran", "denied", "invalid", "interrupted"]
 
@@ -30,6 +30,16 @@ async def walled(name: str, work: Callable[[], Awaitable[ToolOutput]]) -> tuple[
             raise
         text = f"Error: execution failed: {one_line(_reason(error), max_chars=2000)}"
         return ToolOutput.of(text, is_error=True), "ran"
+
+
+def conflict_key_of(tool: Tool, call: ToolUseBlock) -> str | None:
+    """The key under which `call` waits for others; where a tool cannot name it, all its calls share one."""
+    try:
+        return tool.conflict_key(call.input)
+    except ArgumentError:
+        return None  # the tool itself will tell the model what is wrong
+    except Exception:
+        return f"every call of {tool.spec.name}"  # nobody knows what it touches: one at a time
 
 
 def passes(error: BaseException) -> bool:

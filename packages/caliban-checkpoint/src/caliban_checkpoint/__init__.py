@@ -7,7 +7,7 @@ from caliban_checkpoint.listing import GitListing
 from caliban_checkpoint.manifest import FileEntry, Manifest, PromptPoint
 from caliban_checkpoint.places import SUPPORTED, Roots
 from caliban_checkpoint.planning import RestoreStep, forced
-from caliban_checkpoint.recorder import CallFacts, CheckpointParts, CheckpointRecorder, unlisted
+from caliban_checkpoint.recorder import CallFacts, CheckpointParts, CheckpointRecorder, paired
 from caliban_checkpoint.restore import RestoredFile, Restorer
 from caliban_checkpoint.shadow import Shadow, ShadowLimits
 from caliban_checkpoint.state import ABSENT, FileState
@@ -37,6 +37,6 @@ __all__ = [
     "Shadow",
     "ShadowLimits",
     "forced",
-    "unlisted",
+    "paired",
     "workspace_dir",
 ]

@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from caliban_checkpoint.state import ABSENT, FileState, Permissions, Size
 
-CheckpointKind: TypeAlias = Literal["files", "cleared", "rewind"]
-"""`cleared`: its bytes were given up for room. `rewind`: files were put back, which can be taken back too."""
+CheckpointKind: TypeAlias = Literal["files", "cleared", "rewind", "damaged"]
+"""`cleared`: its bytes were given up for room. `rewind`: files were put back, which can be taken back too.
+`damaged`: it cannot be read, and holds its number; no file says so of itself."""
 
 
 class FileEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):

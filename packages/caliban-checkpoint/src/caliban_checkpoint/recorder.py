@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 import anyio
@@ -254,7 +254,7 @@ class CheckpointRecorder:
             for problem in problems:
                 self._tell(problem)
         now = self._parts.now()
-        for missing in unlisted(self._manifests, points[:-1], now=now):
+        for missing in paired(self._manifests, points[:-1], now=now)[1]:
             self._store.save(missing)
             self._manifests.append(missing)
         last = self._manifests[-1] if self._manifests else None
@@ -286,12 +286,38 @@ class CheckpointRecorder:
             self._parts.report(text)
 
 
-def unlisted(manifests: Sequence[Manifest], points: Sequence[PromptPoint], *, now: str) -> list[Manifest]:
-    """Empty manifests for the prompts that have none, numbered on from the last one."""
-    known = {manifest.prompt_id for manifest in manifests}
-    index = max((manifest.prompt_index for manifest in manifests), default=0)
+def paired(
+    manifests: Sequence[Manifest], points: Sequence[PromptPoint], *, now: str
+) -> tuple[list[Manifest], list[Manifest]]:
+    """`manifests`, and empty ones for the prompts that have none, numbered on from the last one.
+
+    Damaged ones are those of the prompts that they can only have been of, by the order of `points`.
+    """
+    written = list(_recognised(manifests, points))
+    known = {manifest.prompt_id for manifest in written}
+    index = max((manifest.prompt_index for manifest in written), default=0)
     fresh = [point for point in points if point.id not in known]
-    return [manifest_of(point, index=index + place, now=now) for place, point in enumerate(fresh, 1)]
+    return written, [manifest_of(point, index=index + place, now=now) for place, point in enumerate(fresh, 1)]
+
+
+def _recognised(manifests: Sequence[Manifest], points: Sequence[PromptPoint]) -> Iterator[Manifest]:
+    places = {point.id: place for place, point in enumerate(points)}
+    known = {manifest.prompt_id for manifest in manifests}
+    begin = 0
+    for number, manifest in enumerate(manifests):
+        if manifest.kind == "damaged":
+            later = (places[other.prompt_id] for other in manifests[number:] if other.prompt_id in places)
+            between = points[begin : next(later, len(points))]
+            point = next((point for point in between if point.id not in known), None)
+            if point is not None:
+                manifest = replace(
+                    manifest,
+                    title=point.title,
+                    prompt_id=point.id,
+                    last_message_id=point.last_message_id,
+                )
+        begin = max(begin, places.get(manifest.prompt_id, -1) + 1)
+        yield manifest
 
 
 def manifest_of(point: PromptPoint, *, index: int, now: str) -> Manifest:

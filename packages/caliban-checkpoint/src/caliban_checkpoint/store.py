@@ -24,7 +24,7 @@ from caliban_common.errors import CalibanError
 from caliban_common.files import FileFailed, ensure_private_dir, read_regular, write_atomic
 
 MAX_MANIFEST_BYTES: Final = 64 << 20
-MAX_INDEX: Final = 999_999
+UNKNOWN: Final = "its checkpoint is damaged: which files it changed is not known"
 _PROMPT = r"prompt-([0-9]{3,6})"
 _DIGEST = r"[0-9a-f]{64}"
 
@@ -53,7 +53,11 @@ class CheckpointStore:
         self._blobs: dict[str, int] = {}
 
     def load(self) -> tuple[list[Manifest], list[str]]:
-        """The manifests in order, and what is said of those that cannot be read."""
+        """The manifests in order, and what is said of those that cannot be read.
+
+        Each of these stands among the others as `damaged`, without entries: what it kept is never
+        overwritten, and the numbers of other prompts stay what they are.
+        """
         manifests: list[Manifest] = []
         problems: list[str] = []
         for index, folder in _prompts(self.directory):
@@ -63,16 +67,18 @@ class CheckpointStore:
                     read_regular(path, max_bytes=MAX_MANIFEST_BYTES), type=Manifest
                 )
             except FileFailed as error:
-                if not error.missing:  # a prompt that was killed before its manifest was there has none
-                    problems.append(error.message)
-                continue
+                if error.missing:  # a prompt that was killed before its manifest was there has none
+                    continue
+                problem = error.message
             except (CalibanError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-                problems.append(f"{path} is damaged, and passed over: {error}")
-                continue
-            if manifest.prompt_index != index:
-                problems.append(f"{path} is of another prompt, and passed over")
-                continue
-            manifests.append(manifest)
+                problem = f"{path} is damaged, and passed over: {error}"
+            else:
+                if manifest.prompt_index == index and manifest.kind != "damaged":
+                    manifests.append(manifest)
+                    continue
+                problem = f"{path} is of another prompt, and passed over"
+            problems.append(problem)
+            manifests.append(Manifest(prompt_index=index, kind="damaged", partial=True, notes=(UNKNOWN,)))
         for manifest in manifests:
             if manifest.kind != "cleared":
                 self._blobs |= {

@@ -78,7 +78,7 @@ class CommandRegistry:
             return None
         if command is None:
             shown = one_line(match[1], max_chars=80)
-            near = did_you_mean(match[1].lower(), tuple(self._names))
+            near = did_you_mean(match[1].lower(), tuple(self._names), sign="/")
             raise UnknownCommand(
                 f"there is no command /{shown}", hint=" ".join(filter(None, (near, "/help lists all")))
             )

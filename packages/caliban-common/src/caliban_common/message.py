@@ -8,7 +8,7 @@ the members are those of the session file; `codec` turns these types into JSON a
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, field
@@ -74,6 +74,10 @@ class ImageBlock(Tagged, frozen=True, kw_only=True, tag="image"):
         return self.source.url if isinstance(self.source, UrlSource) else None
 
 
+TEXT_TYPES = frozenset({"application/json", "application/xml", "application/yaml"})
+"""Types of documents that are text, beside those that say so."""
+
+
 class DocumentBlock(Tagged, frozen=True, kw_only=True, tag="document", omit_defaults=True):
     """A document (PDF or text)."""
 
@@ -89,6 +93,19 @@ class DocumentBlock(Tagged, frozen=True, kw_only=True, tag="document", omit_defa
     def data(self) -> str:
         """The document as base64."""
         return self.source.data
+
+    @property
+    def text(self) -> str | None:
+        """What a document of text says; `None` for any other, and for one that says nothing."""
+        if not self.media_type.startswith("text/") and self.media_type not in TEXT_TYPES:
+            return None
+        from base64 import b64decode
+
+        try:
+            text = b64decode(self.data, validate=True).decode("utf-8", "replace")
+        except ValueError:
+            return None
+        return text if text.strip() else None
 
 
 class ThinkingBlock(Tagged, frozen=True, kw_only=True, tag="thinking", omit_defaults=True):
@@ -176,6 +193,11 @@ class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def tool_results(self) -> tuple[ToolResultBlock, ...]:
         """The tool results of this message."""
         return tuple(block for block in self.content if isinstance(block, ToolResultBlock))
+
+
+def count_leading_system(messages: Sequence[Message]) -> int:
+    """How many system messages lead."""
+    return next((at for at, message in enumerate(messages) if message.role != "system"), len(messages))
 
 
 def system(text: str, *, id: str | None = None) -> Message:

@@ -22,10 +22,10 @@ def nearest(word: str, names: Iterable[str]) -> str | None:
     return plain[similar[0]] if similar else None
 
 
-def did_you_mean(word: str, names: Iterable[str]) -> str:
-    """`did you mean X?` for the nearest name, else nothing."""
+def did_you_mean(word: str, names: Iterable[str], *, sign: str = "") -> str:
+    """`did you mean X?` for the nearest name, else nothing; `sign` stands before it where it is typed."""
     near = nearest(word, names)
-    return f"did you mean {near}?" if near is not None and near != word else ""
+    return f"did you mean {sign}{near}?" if near is not None and near != word else ""
 
 
 def distance(first: str, second: str) -> int:

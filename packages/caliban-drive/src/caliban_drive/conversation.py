@@ -153,6 +153,14 @@ class Conversation:
         context, self._context = self._context, ()
         return (*context, prompt, *added)
 
+    async def _admit_steering(self, message: Message) -> tuple[Message, ...]:
+        """What enters the history for a message to the run at work; one that hooks deny is told of."""
+        added = await self._ask(UserPromptSubmit(session_id=self._start.session_id, prompt=message.text))
+        if isinstance(added, Stop):
+            self.report(Notice(subtype="message_denied", message=added.message))
+            return ()
+        return (message, *added)
+
     async def admit_command(self, command: str, args: str) -> Stop | None:
         """Why hooks do not let a command of ours be done; what they would add is for prompts, and goes."""
         if listening(self.agent.hooks) is None:
@@ -215,7 +223,7 @@ class Conversation:
         self._keep(self.recorder.note(todos=todos, plan_mode=plan_mode))
 
     def record_usage(self, usage: Usage) -> None:
-        """Likewise for what was spent outside of runs."""
+        """Count what was spent outside of runs; a failure is told likewise."""
         self._keep(self.recorder.record_rest((), (), usage))
 
     def rewrite(self, messages: tuple[Message, ...]) -> None:
@@ -258,21 +266,13 @@ class Conversation:
         elif waiting:
             self._interrupts_next = True
 
-    def _keep(self, failure: Notice | None) -> None:
-        if failure is not None:
-            self._failures.append(failure)
-
     def stop_call(self, tool_use_id: str) -> bool:
         """End one call of the prompt at work, or what it left to the background; false where nothing runs."""
         return self._current is not None and self._current.stop_call(tool_use_id)
 
-    async def _admit_steering(self, message: Message) -> tuple[Message, ...]:
-        """Likewise for what is said to a run at work; one that is denied is told of."""
-        added = await self._ask(UserPromptSubmit(session_id=self._start.session_id, prompt=message.text))
-        if isinstance(added, Stop):
-            self.report(Notice(subtype="message_denied", message=added.message))
-            return ()
-        return (message, *added)
+    def _keep(self, failure: Notice | None) -> None:
+        if failure is not None:
+            self._failures.append(failure)
 
     async def _ask(self, event: HookEvent) -> tuple[Message, ...] | Stop:
         """What hooks add to the history at `event`, or how they end it."""

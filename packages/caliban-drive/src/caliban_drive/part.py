@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from caliban_agent_core.agent import Agent
 from caliban_agent_core.compact.summarize import Writer
-from caliban_agent_core.compact.summary import PREFIX, REMINDER, is_summary
+from caliban_agent_core.compact.summary import PREFIX, REMINDER, system_prompt
 from caliban_common.estimate import tokens
 from caliban_common.message import Message, NewId, system, user
 from caliban_common.usage import Usage
@@ -25,7 +25,7 @@ async def summarised(
     """
     spent: list[Usage] = []
     writer = Writer(provider=agent.provider, model=agent.model, spent=spent.append)
-    lead = tuple(message for message in messages if message.role == "system" and not is_summary(message))
+    lead = system_prompt(messages)
     part = messages[place:] if side == "from" else tuple(m for m in messages[:place] if m not in lead)
     room = agent.provider.capabilities(agent.model).prompt_tokens or max(tokens(part), 1)
     text = await writer.summary(part, room)

@@ -60,11 +60,11 @@ def advice(hint: str | None, remedy: Remedy | None) -> str | None:
 
 
 def command_advice(hint: str | None, remedy: Remedy) -> str | None:
-    """The same where a command failed that is no run."""
+    """What a person does about the failure of a command that is no run, which has fewer flags."""
     words = OF_COMMANDS.get(remedy.kind)
     return advice(hint, remedy) if words is None else words
 
 
 def result_advice(result: PromptResult) -> str | None:
-    """The same of a result."""
+    """What a person does about the end of a prompt; `None` where nothing is to be done."""
     return advice(result.hint, None if result.stop is None else result.stop.remedy)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from caliban_agent_core.agent import Agent, Compacted
-from caliban_agent_core.compact.summary import is_reminder, is_summary
+from caliban_agent_core.compact.summary import is_reminder, is_summary, system_prompt
 from caliban_agent_core.overflow import cap_history
 from caliban_agent_core.turn import waiting_calls
 from caliban_common.errors import CalibanError
@@ -69,6 +69,7 @@ class Session:
             cap_chars=options.longest_result_chars,
             directory=options.overflow_dir,
             session_id=options.session_id,
+            is_alone=options.is_alone,
         )
         waits = {call.id for call in waiting_calls(messages)}
         closed = messages if waits and waits <= {*parts.pending} else close_open_calls(messages)
@@ -99,11 +100,7 @@ class Session:
     def set_system(self, system: Message | None) -> None:
         """Put `system` in the place of the system prompt; `None` takes it away. Summaries stay."""
         rest = tuple(message for message in self.messages if message.role != "system" or is_summary(message))
-        there = tuple(
-            message.content
-            for message in self.messages
-            if message.role == "system" and not is_summary(message)
-        )
+        there = tuple(message.content for message in system_prompt(self.messages))
         messages = (system, *rest) if system is not None else rest
         if there != (() if system is None else (system.content,)):
             self._conversation.messages = messages
@@ -202,7 +199,7 @@ class Session:
         """
         conversation = self._conversation
         conversation.expect_idle()
-        whole = tuple(m for m in self.messages if m.role == "system" and not is_summary(m))
+        whole = system_prompt(self.messages)
         if len(whole) == len(self.messages):
             return None
         conversation.keep_pending(())
@@ -260,8 +257,7 @@ class Session:
         conversation = self._conversation
         conversation.expect_idle()
         said = conversation.recorder.transcript()
-        lead = tuple(m for m in self.messages if m.role == "system" and not is_summary(m))
-        whole = (*lead, *(m for m in said or () if not is_reminder(m.text)))
+        whole = (*system_prompt(self.messages), *(m for m in said or () if not is_reminder(m.text)))
         if said is None or not any(is_summary(message) for message in self.messages):
             return None
         conversation.rewrite(whole)

@@ -79,11 +79,11 @@ class Submission:
         self._runs: Channel[Run] = Channel(1)
         self._run: Run | None = None
         self._read = anyio.Event()  # the reader has come to the end of the run
-        self._pending: deque[AgentEvent] = deque()
+        self._queued: deque[AgentEvent] = deque()  # what no run tells; shown before its next event
         self._recorded: list[Message] = []
         self._spent = Usage()
         self._ended = False
-        self._left: Stop | None = None  # the end of a run that nobody looked at to its end
+        self._unread: Stop | None = None  # how a run ended whose reader has left
         self._stop: Stop | None = None
         self._structured: tuple[Any] | None = None
         self._result: PromptResult | None = None
@@ -103,7 +103,7 @@ class Submission:
     @property
     def buffered(self) -> int:
         """How many events can be read without waiting."""
-        return len(self._pending) + (len(self._run.events) if self._run is not None else 0)
+        return len(self._queued) + (len(self._run.events) if self._run is not None else 0)
 
     def interrupt(self) -> None:
         """End it soon; the events still come to their end, and the conversation may go on."""
@@ -120,7 +120,7 @@ class Submission:
     def put(self, event: AgentEvent) -> None:
         """Show `event` to the reader, behind those of the run that are there already."""
         if self._run is None or not self._run.events.put(event):
-            self._pending.append(event)
+            self._queued.append(event)
 
     @property
     def events(self) -> AsyncIterator[AgentEvent]:
@@ -128,17 +128,17 @@ class Submission:
         return self._events()
 
     async def _events(self) -> AsyncIterator[AgentEvent]:
-        pending = self._pending
+        queued = self._queued
         async for run in self._runs:
             async for event in run.events:
                 if type(event) not in DELTAS:
                     await self._synced()
-                while pending:
-                    yield pending.popleft()
+                while queued:
+                    yield queued.popleft()
                 yield event
             self._read.set()
-        while pending:
-            yield pending.popleft()
+        while queued:
+            yield queued.popleft()
         self._conversation.parts.reporter.leave(self._notice)
 
     async def _synced(self) -> None:
@@ -193,7 +193,7 @@ class Submission:
 
     def _tell(self, failure: Notice | None) -> None:
         if failure is not None:
-            self._pending.append(as_event(failure))
+            self._queued.append(as_event(failure))
 
     def _notice(self, notice: Notice) -> None:
         self.put(as_event(notice))
@@ -203,7 +203,7 @@ class Submission:
             with self._scope:
                 self._stop = await self._answer()
         finally:
-            self._stop = self._stop or self._left or CANCELLED
+            self._stop = self._stop or self._unread or CANCELLED
             self._runs.close()
 
     async def _answer(self) -> Stop:
@@ -215,7 +215,7 @@ class Submission:
             admitted = (*self._conversation.news(), *admitted)
         for message in admitted:
             if message is not self._prompt:
-                self._pending.append(MessageAdded(message=message, injected=True))
+                self._queued.append(MessageAdded(message=message, injected=True))
         stop = await self._run_once(admitted, resumes=self._prompt is None)
         if self._schema is None:
             return stop
@@ -253,7 +253,7 @@ class Submission:
     def _end_without_run(self, stop: Stop) -> None:
         end = RunEnd(stop=stop, messages=self._conversation.messages, usage=Usage(), turns=0)
         self._totals.add(end)
-        self._pending.append(end)
+        self._queued.append(end)
 
     async def _run_once(self, added: tuple[Message, ...], *, resumes: bool = False) -> Stop:
         """One run that `added` begins: until its events are read, or the prompt is left."""
@@ -283,9 +283,9 @@ class Submission:
         if not self._ended:
             self._totals.add(outcome)
         if self._schema is None:
-            self._left = outcome.stop
-        left = outcome.usage - self._spent
-        self._tell(self._conversation.recorder.record_rest(outcome.messages, self._recorded, left))
+            self._unread = outcome.stop
+        uncounted = outcome.usage - self._spent
+        self._tell(self._conversation.recorder.record_rest(outcome.messages, self._recorded, uncounted))
         self._conversation.keep_pending(tuple(call.id for call in outcome.pending))
 
     async def __aenter__(self) -> Submission:
@@ -293,7 +293,7 @@ class Submission:
             raise RuntimeError("a prompt can be entered once; submit another one")
         self._conversation.begin(self)
         self._conversation.parts.reporter.listen(self._notice)
-        self._pending.extend(map(as_event, self._conversation.take_failures()))
+        self._queued.extend(map(as_event, self._conversation.take_failures()))
         self._task = Background(self._work)
         self._task.start()
         return self
@@ -311,7 +311,7 @@ class Submission:
         finally:
             self._conversation.end()
             self._conversation.parts.reporter.leave(self._notice)
-            for event in self._pending:
+            for event in self._queued:
                 if isinstance(event, Warned):
                     self._conversation.parts.reporter(as_notice(event))
-            self._pending.clear()
+            self._queued.clear()

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 MAX_FRAME_BYTES = 10 * 1024 * 1024
 SETTLE_S = 0.02
+"""How long an end of the input that is on its way may take: then it counts for the prompt before it."""
 _FORM: Final = 'a prompt is sent as {"type":"user","content":"…"}'
 
 

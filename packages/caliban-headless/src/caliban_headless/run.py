@@ -27,8 +27,10 @@ from caliban_headless.source import Operation, PromptSource, Resumption
 if TYPE_CHECKING:
     from caliban_drive.structured import AnswerSchema
     from caliban_headless.requests import Answered, HostRequest
+    from caliban_headless.source import Incoming
 
 GRACE_S = 3.0
+"""How long a run that was cancelled waits for a reader who does not read, in all."""
 
 
 class OutputEncoder(Protocol):
@@ -149,9 +151,7 @@ class Driver:
         self._output.write(self._masked(self._encoder.event(await request.answer())))
         await self._output.flush()
 
-    async def _next(
-        self, source: PromptSource
-    ) -> Message | Operation | Resumption | LocalCommand | HostRequest | Answered | None:
+    async def _next(self, source: PromptSource) -> Incoming | None:
         with anyio.CancelScope() as self._waiting:
             if self._cancelled:
                 return None

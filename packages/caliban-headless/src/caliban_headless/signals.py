@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import anyio
 
 LOOK_S = 0.1
+"""How often it is looked for a signal where none can wake the event loop."""
 
 
 async def watch_signals(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -23,11 +23,16 @@ class Resumption(Struct, frozen=True, kw_only=True):
     """Go on with the calls that wait for a person: an answer to them stands in the place of a prompt."""
 
 
-class PromptSource(Protocol):
-    """Gives prompts. `last` is whether none will come after those already given."""
+if TYPE_CHECKING:
+    Incoming: TypeAlias = Message | Operation | Resumption | LocalCommand | HostRequest | Answered
+    """A prompt, or what is done in its turn between two of them."""
 
-    async def next(self) -> Message | Operation | Resumption | LocalCommand | HostRequest | Answered | None:
-        """The next prompt, waiting for it; `None` at the end. Raises `HeadlessError` for a bad one."""
+
+class PromptSource(Protocol):
+    """Gives what comes in, one after the other."""
+
+    async def next(self) -> Incoming | None:
+        """What is next, waiting for it; `None` at the end. Raises `HeadlessError` for what cannot be read."""
         ...
 
     async def last(self) -> bool:
@@ -42,10 +47,10 @@ class OnePrompt:
         self._prompt: Message | Resumption | LocalCommand | None = prompt
 
     async def next(self) -> Message | Resumption | LocalCommand | None:
-        """The prompt, the first time."""
+        """It, the first time."""
         prompt, self._prompt = self._prompt, None
         return prompt
 
     async def last(self) -> bool:
-        """Always."""
+        """True: nothing comes after it."""
         return True

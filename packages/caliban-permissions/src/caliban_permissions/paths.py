@@ -151,7 +151,7 @@ def resolve(
         for name in (reading, *further):
             for spelled in _spellings(name, place):
                 names.setdefault(split(spelled))
-    uncertain = _uncertain(shown, tuple(canonicals), place)
+    uncertain = _uncertain(shown, tuple(canonicals))
     any_name = place.windows and any(_SHORT_NAME.fullmatch(part) for part in re.split(r"[\\/]", text))
     unexpanded = _UNEXPANDED.search(text) is not None
     return PathNames(text, tuple(names), tuple(canonicals), None, uncertain, unexpanded, any_name)
@@ -208,7 +208,7 @@ def _refused(text: str, place: PathContext) -> str | None:
     return None
 
 
-def _uncertain(text: str, canonicals: tuple[str, ...], place: PathContext) -> str | None:
+def _uncertain(text: str, canonicals: tuple[str, ...]) -> str | None:
     hidden = hidden_character(text) or ("a line break" if "\n" in text else None)
     if hidden is not None:
         return f"the path contains {hidden}, which does not show"

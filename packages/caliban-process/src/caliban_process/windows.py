@@ -1,4 +1,4 @@
-"""The same where pipes cannot be waited for (Windows): a thread takes the output as a whole.
+"""Commands where pipes cannot be waited for (Windows): a thread runs each and takes its output as a whole.
 
 Only the program itself can be ended there, not what it has started.
 """

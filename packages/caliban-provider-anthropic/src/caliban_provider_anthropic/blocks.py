@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any, assert_never
 
@@ -85,7 +84,7 @@ def _document(block: DocumentBlock) -> dict[str, Any]:
     if block.media_type == "application/pdf" and block.data:
         source = {"type": "base64", "media_type": block.media_type, "data": block.data}
     else:
-        text = _document_text(block)
+        text = block.text
         if text is None:
             return _text(f"[a document of type {block.media_type!r} that this model cannot read]")
         source = {"type": "text", "media_type": "text/plain", "data": text}
@@ -93,16 +92,6 @@ def _document(block: DocumentBlock) -> dict[str, Any]:
     if block.title and block.title.strip():
         out["title"] = block.title
     return out
-
-
-def _document_text(block: DocumentBlock) -> str | None:
-    if not block.media_type.startswith("text/") and block.media_type != "application/json":
-        return None
-    try:
-        text = b64decode(block.data, validate=True).decode("utf-8", "replace")
-    except ValueError:
-        return None
-    return text if text.strip() else None
 
 
 def _tool_use(block: ToolUseBlock) -> bytes:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from caliban_common.codec import dumps
 from caliban_common.estimate import CHARS_PER_TOKEN
-from caliban_common.message import Message, OpaqueBlock, TextBlock, ToolResultBlock
+from caliban_common.message import Message, OpaqueBlock, TextBlock, ToolResultBlock, count_leading_system
 from caliban_common.tool import ToolSpec
 from caliban_provider.errors import InvalidRequest
 from caliban_provider.memo import Memo
@@ -146,7 +146,7 @@ class Encoder:
     def body(self, request: CompletionRequest) -> Body:
         """The body of `request`. Raises `InvalidRequest` when there is nothing to send."""
         row = facts(request.model)
-        leading = _count_leading(request.messages)
+        leading = count_leading_system(request.messages)
         system = self._system(request.messages[:leading])
         sent = self._continued(request.messages[leading:], request.model)
         groups = sent.groups
@@ -235,11 +235,6 @@ class Encoder:
                     self._fixed.put(block, data, len(data))
                 out.append(data)
         return out
-
-
-def _count_leading(messages: Sequence[Message]) -> int:
-    """How many system messages lead."""
-    return next((at for at, message in enumerate(messages) if message.role != "system"), len(messages))
 
 
 def _encode_message(message: Message, *, own: bool) -> _Piece | None:

@@ -11,7 +11,7 @@ from caliban_provider.call import Prepared
 from caliban_provider.classify import error_for
 from caliban_provider.credential import CredentialCache
 from caliban_provider.errors import AuthenticationError, BadResponse, InvalidRequest, ProviderError
-from caliban_provider.options import several_of
+from caliban_provider.options import checked_key, several_of
 from caliban_provider.provider import ProviderOptions
 from caliban_provider.reader import RecordSplitter
 from caliban_provider.sse import SSEDecoder, SSEEvent
@@ -79,7 +79,7 @@ class ApiTransport:
 
     def __init__(self, options: ProviderOptions) -> None:
         self._root = root_url(options.base_url)
-        self._key = _checked_key(options.api_key)
+        self._key = checked_key(options.api_key, vendor="Anthropic")
         self.limits: Limits = Limits(
             cache_ttl=options.extra.get("cache_ttl", ""),
             server_tools=several_of(options.extra, "server_tools", tuple(SERVER_TOOLS)),
@@ -150,16 +150,6 @@ def root_url(base_url: str | None) -> str:
     for ending in _ENDINGS:
         url = url.removesuffix(ending).rstrip("/")
     return url
-
-
-def _checked_key(key: str | None) -> str | None:
-    key = (key or "").strip()
-    if key and not (key.isascii() and key.isprintable() and " " not in key):
-        raise AuthenticationError(
-            "the key for Anthropic holds characters that a key cannot have",
-            hint="it was probably copied with something around it: set it again",
-        )
-    return key or None
 
 
 def _headers(options: ProviderOptions, key: str | None, *, is_vendor: bool) -> dict[str, str]:

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from caliban_common.codec import dumps
 from caliban_common.history import is_same_model
-from caliban_common.message import Message, TextBlock
+from caliban_common.message import Message, TextBlock, count_leading_system
 from caliban_common.tool import ToolSpec
 from caliban_provider.errors import InvalidRequest
 from caliban_provider.memo import Memo
@@ -86,7 +86,7 @@ class Encoder:
     def body(self, request: CompletionRequest) -> Body:
         """The body of `request`. Raises `InvalidRequest` when there is nothing to send."""
         row = facts(request.model)
-        leading = _count_leading(request.messages)
+        leading = count_leading_system(request.messages)
         contents = self._contents(request.messages[leading:], request.model, row)
         if not contents:
             raise InvalidRequest(
@@ -202,11 +202,6 @@ class Encoder:
             piece = _piece("user", results, others, calls)
             self._pieces.put(message, piece, len(piece.whole), answered)
         return piece
-
-
-def _count_leading(messages: Sequence[Message]) -> int:
-    """How many system messages lead."""
-    return next((at for at, message in enumerate(messages) if message.role != "system"), len(messages))
 
 
 def _piece(role: str, results: list[bytes], others: list[bytes], calls: Mapping[str, Called]) -> _Piece:

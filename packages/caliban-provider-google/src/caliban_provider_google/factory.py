@@ -94,8 +94,8 @@ class GoogleFactory(Struct, frozen=True, kw_only=True):
 
     def _transport(self, options: ProviderOptions, http: HttpClient) -> Transport:
         from caliban_provider.google_auth import DefaultTokens, GivenToken
-        from caliban_provider.options import matching
-        from caliban_provider_google.transport import ApiTransport, checked_key
+        from caliban_provider.options import checked_key, matching
+        from caliban_provider_google.transport import ApiTransport
         from caliban_provider_google.vertex import DEFAULT_LOCATION, GeminiVertexTransport
 
         project = self._project(options.extra)
@@ -112,7 +112,7 @@ class GoogleFactory(Struct, frozen=True, kw_only=True):
         if not project:
             version = options.extra.get("api_version") or self._env("GEMINI_API_VERSION")
             return ApiTransport(replace(options, extra={**options.extra, "api_version": version}))
-        key = checked_key(options.api_key)
+        key = checked_key(options.api_key, vendor="Gemini")
         location = options.extra.get("location") or self._env("GOOGLE_CLOUD_LOCATION") or DEFAULT_LOCATION
         place = {"project": project, "location": location}
         matching(place, "project", _PROJECT, what="a project's id on Google Cloud")

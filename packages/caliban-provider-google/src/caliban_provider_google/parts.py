@@ -13,7 +13,6 @@ is gone, the signature goes too.
 
 from __future__ import annotations
 
-from base64 import b64decode
 from collections.abc import Iterable, Mapping
 from typing import Any, assert_never
 
@@ -184,17 +183,7 @@ def _image(block: ImageBlock) -> dict[str, Any]:
 def _document(block: DocumentBlock) -> dict[str, Any]:
     if block.media_type == "application/pdf" and block.data:
         return {"inlineData": {"mimeType": block.media_type, "data": block.data}}
-    text = _document_text(block)
+    text = block.text
     if text is None:
         return {"text": f"[a document of type {block.media_type!r} that this model cannot read]"}
     return {"text": f"{block.title}:\n{text}" if block.title and block.title.strip() else text}
-
-
-def _document_text(block: DocumentBlock) -> str | None:
-    if not block.media_type.startswith("text/") and block.media_type != "application/json":
-        return None
-    try:
-        text = b64decode(block.data, validate=True).decode("utf-8", "replace")
-    except ValueError:
-        return None
-    return text if text.strip() else None

@@ -10,6 +10,7 @@ from caliban_provider.address import is_address
 from caliban_provider.call import Prepared
 from caliban_provider.credential import CredentialCache
 from caliban_provider.errors import AuthenticationError, InvalidRequest
+from caliban_provider.options import checked_key
 from caliban_provider.provider import ProviderOptions
 from caliban_provider_google.encode import Body
 from caliban_provider_google.models import bare_name
@@ -54,7 +55,7 @@ class ApiTransport:
     def __init__(self, options: ProviderOptions) -> None:
         self._root, version = root_url(options.base_url)
         self._version = version or checked_version(options.extra.get("api_version"))
-        self._key = checked_key(options.api_key)
+        self._key = checked_key(options.api_key, vendor="Gemini")
         self._headers = plain_headers(options)
         if self._key:
             self._headers = {"x-goog-api-key": self._key, **self._headers}
@@ -118,17 +119,6 @@ def checked_version(version: str | None) -> str:
             f"{version[:40]!r} is not a version of the Gemini API", hint="it looks like v1beta or v1"
         )
     return version
-
-
-def checked_key(key: str | None) -> str | None:
-    """`key` without white space around it. Raises `AuthenticationError` for what cannot be a key."""
-    key = (key or "").strip()
-    if key and not (key.isascii() and key.isprintable() and " " not in key):
-        raise AuthenticationError(
-            "the key for Gemini holds characters that a key cannot have",
-            hint="it was probably copied with something around it: set it again",
-        )
-    return key or None
 
 
 def plain_headers(options: ProviderOptions) -> dict[str, str]:

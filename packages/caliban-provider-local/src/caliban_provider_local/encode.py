@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any, assert_never
@@ -210,12 +208,7 @@ def _part_text(part: ResultPart) -> str:
 
 
 def _document(block: DocumentBlock) -> str:
-    if block.media_type.startswith("text/"):
-        try:
-            return base64.b64decode(block.data, validate=True).decode("utf-8", "replace")
-        except (binascii.Error, ValueError):
-            pass
-    return _unseen("document", block.media_type)
+    return block.text or _unseen("document", block.media_type)
 
 
 def _unseen(what: str, media_type: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64decode
 from collections.abc import Iterable, Mapping
 from typing import Any, assert_never
 
@@ -114,13 +113,8 @@ def _show(block: ImageBlock, texts: list[str], images: list[str], *, sees: bool)
 
 
 def _document(block: DocumentBlock) -> str:
-    if block.media_type.startswith("text/") or block.media_type == "application/json":
-        try:
-            text = b64decode(block.data, validate=True).decode("utf-8", "replace")
-        except ValueError:
-            text = ""
-        if text.strip():
-            return f"{block.title}:\n{text}" if block.title and block.title.strip() else text
+    if text := block.text:
+        return f"{block.title}:\n{text}" if block.title and block.title.strip() else text
     return f"[a document of type {block.media_type!r} that this model cannot read]"
 
 

@@ -6,7 +6,8 @@ import re
 from urllib.parse import urlsplit
 
 from caliban_provider.call import Prepared
-from caliban_provider.errors import AuthenticationError, InvalidRequest
+from caliban_provider.errors import InvalidRequest
+from caliban_provider.options import checked_key
 from caliban_provider.provider import ProviderOptions
 
 DEFAULT_BASE_URL = "http://127.0.0.1:11434"
@@ -25,7 +26,7 @@ class Transport:
 
     def __init__(self, options: ProviderOptions) -> None:
         self.root: str = root_url(options.base_url)
-        key = _checked_key(options.api_key)
+        key = checked_key(options.api_key, vendor="Ollama")
         self.secrets: tuple[str, ...] = (key,) if key else ()
         headers = {"content-type": "application/json", "accept": "application/x-ndjson, application/json"}
         if key:
@@ -78,13 +79,3 @@ def _no_address() -> InvalidRequest:
         "the address of Ollama is not an http or https URL, nor a host",
         hint="check OLLAMA_BASE_URL, OLLAMA_HOST or the settings: http://127.0.0.1:11434 is the usual one",
     )
-
-
-def _checked_key(key: str | None) -> str | None:
-    key = (key or "").strip()
-    if key and not (key.isascii() and key.isprintable() and " " not in key):
-        raise AuthenticationError(
-            "the key for Ollama holds characters that a key cannot have",
-            hint="it was probably copied with something around it: set it again",
-        )
-    return key or None

@@ -16,11 +16,11 @@ from msgspec.structs import replace
 
 from caliban_provider.call import Prepared
 from caliban_provider.errors import AuthenticationError, InvalidRequest
-from caliban_provider.options import VERSION, matching, one_of, refuse_unknown
+from caliban_provider.options import VERSION, checked_key, matching, one_of, refuse_unknown
 from caliban_provider.provider import Provider, ProviderFactory, ProviderOptions
 from caliban_provider_openai.body import Body
 from caliban_provider_openai.factory import BODY_OPTIONS, build, environment, variable
-from caliban_provider_openai.transport import checked_key, checked_url, headers_of, without_content
+from caliban_provider_openai.transport import checked_url, headers_of, without_content
 
 DEFAULT_API_VERSION = "2024-10-21"
 """What is asked for when nobody says."""

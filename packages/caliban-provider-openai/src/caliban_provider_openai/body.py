@@ -27,8 +27,6 @@ NO_OUTPUT = "(no output)"
 IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 """The images that the vendor reads."""
 
-_TEXT_TYPES = frozenset({"application/json", "application/xml", "application/yaml"})
-
 
 class Body(Struct, frozen=True, kw_only=True):
     """A body: JSON per top-level member in the order of the wire, then JSON per item of `history`.
@@ -69,11 +67,6 @@ def conversation_key(first: bytes) -> str:
     return f"caliban-{sha256(first).hexdigest()[:24]}"
 
 
-def count_leading(messages: Sequence[Message]) -> int:
-    """How many system messages lead."""
-    return next((at for at, message in enumerate(messages) if message.role != "system"), len(messages))
-
-
 def instructions(messages: Sequence[Message]) -> str:
     """The text of the leading system messages."""
     return "\n\n".join([message.text for message in messages if message.text.strip()])
@@ -103,18 +96,8 @@ def unseen(block: ImageBlock | DocumentBlock) -> str:
 
 def document_text(block: DocumentBlock) -> str | None:
     """What a document of text says, under its title; `None` for any other document."""
-    if not block.media_type.startswith("text/") and block.media_type not in _TEXT_TYPES:
-        return None
-    from base64 import b64decode
-
-    try:
-        text = b64decode(block.data, validate=True).decode("utf-8", "replace")
-    except ValueError:
-        return None
-    if not text.strip():
-        return None
-    title = (block.title or "").strip()
-    return f"[{title}]\n{text}" if title else text
+    text, title = block.text, (block.title or "").strip()
+    return f"[{title}]\n{text}" if text and title else text
 
 
 def pdf_url(block: DocumentBlock) -> str | None:

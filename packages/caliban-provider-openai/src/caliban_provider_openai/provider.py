@@ -57,12 +57,8 @@ class OpenAIProvider:
         self._service = service
         self._transport = transport
         self._http = http
-        self._caller = Caller(
-            http,
-            error_from=self._error_from,
-            reported=self._reported,
-            kind=StreamKind(hint=_FOREIGN),
-        )
+        kind = StreamKind(foreign=("html",), hint=_FOREIGN)
+        self._caller = Caller(http, error_from=self._error_from, kind=kind)
         self._timeouts = StreamTimeouts(first_byte_s=first_byte_s, idle_s=idle_s)
 
     def capabilities(self, model: str) -> Capabilities:
@@ -79,7 +75,14 @@ class OpenAIProvider:
         decoder = self._service.decoder(body, self._transport.secrets)
         opening = self._caller.stream(partial(self._transport.prepare, body), self._timeouts.first_byte_s)
         async with opening as answer:
-            yield ReplyReader(answer, SSEDecoder(), decoder, self._timeouts)
+            kind = answer.headers.get("content-type", "").lower()
+            if "json" not in kind:
+                yield ReplyReader(answer, SSEDecoder(), decoder, self._timeouts)
+                return
+            from caliban_provider_openai.whole import WholeDecoder, WholeReply
+
+            framing = WholeReply(kind, self._reported, hint=_FOREIGN)
+            yield ReplyReader(answer, framing, WholeDecoder(decoder), self._timeouts)
 
     async def list_models(self) -> tuple[ModelInfo, ...]:
         """The models that the server lists, at most `MAX_MODELS`, with the windows it tells."""
@@ -98,11 +101,10 @@ class OpenAIProvider:
             body = SILENT_OVERFLOW
         return error_for(status, headers, body, provider=self.name, secrets=self._transport.secrets)
 
-    def _reported(self, body: bytes) -> ProviderError | None:
-        event = parse(body)
-        if not event.get("error"):
+    def _reported(self, body: dict[str, Any]) -> ProviderError | None:
+        if not body.get("error"):
             return None
-        return stream_error(event, provider=self.name, secrets=self._transport.secrets)
+        return stream_error(body, provider=self.name, secrets=self._transport.secrets)
 
     def _info(self, item: dict[str, Any]) -> ModelInfo | None:
         """A model of the list; what the list says of its window counts more than the table."""

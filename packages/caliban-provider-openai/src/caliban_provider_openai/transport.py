@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from caliban_provider.address import is_address
 from caliban_provider.call import Prepared
 from caliban_provider.errors import AuthenticationError, InvalidRequest
+from caliban_provider.options import checked_key
 from caliban_provider.provider import ProviderOptions
 from caliban_provider_openai.body import Body
 
@@ -107,17 +108,6 @@ def is_vendor(url: str) -> bool:
     """Whether `url` is the vendor's own service, in any of its regions."""
     host = host_of(url)
     return host == _VENDOR or host.endswith(f".{_VENDOR}")
-
-
-def checked_key(key: str | None) -> str | None:
-    """`key` without white space around it. Raises `AuthenticationError` for what no key can be."""
-    key = (key or "").strip()
-    if key and not (key.isascii() and key.isprintable() and " " not in key):
-        raise AuthenticationError(
-            "the key holds characters that a key cannot have",
-            hint="it was probably copied with something around it: set it again",
-        )
-    return key or None
 
 
 def headers_of(options: ProviderOptions, own: Mapping[str, str]) -> dict[str, str]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from caliban_provider.errors import InvalidRequest
+from caliban_provider.errors import AuthenticationError, InvalidRequest
 from caliban_provider.provider import ProviderFactory
 
 VERSION = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
@@ -128,3 +128,18 @@ def check_headers(headers: Mapping[str, str]) -> None:
 
 def _shown(value: str) -> str:
     return repr(value if len(value) <= _SHOWN_CHARS else f"{value[:_SHOWN_CHARS]}…")
+
+
+def checked_key(key: str | None, *, vendor: str = "") -> str | None:
+    """`key` without white space around it, `None` for none.
+
+    Raises `AuthenticationError` for what cannot be a key of `vendor`.
+    """
+    key = (key or "").strip()
+    if key and not (key.isascii() and key.isprintable() and " " not in key):
+        whose = f" for {vendor}" if vendor else ""
+        raise AuthenticationError(
+            f"the key{whose} holds characters that a key cannot have",
+            hint="it was probably copied with something around it: set it again",
+        )
+    return key or None

@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+from anyio import get_cancelled_exc_class
+
 from caliban_provider.errors import ProviderError
 from caliban_provider.provider import Provider
 from caliban_provider.request import CompletionRequest
@@ -59,7 +61,7 @@ class _Events:
         self._reader = reader
         self._tell = tell
         self._ready: deque[StreamEvent] = deque()
-        self._ended: ProviderError | StopAsyncIteration | None = None
+        self._ended: BaseException | None = None
 
     def __aiter__(self) -> _Events:
         return self
@@ -71,7 +73,9 @@ class _Events:
             before = self._reader.taken
             try:
                 event = await anext(self._events)
-            except (ProviderError, StopAsyncIteration) as error:
+            except (ProviderError, StopAsyncIteration, get_cancelled_exc_class()) as error:
+                # What is held is given on first, then the end, a cancellation too: who is cut off keeps
+                # what has come so far.
                 self._ended = error
                 self._ready.extend(self._reader.flush())
                 continue

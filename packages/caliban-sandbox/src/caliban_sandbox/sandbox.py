@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import anyio
 from msgspec import Struct, field
@@ -29,6 +28,9 @@ from caliban_sandbox.policy import SandboxPolicy
 from caliban_sandbox.pool import GhostPool
 from caliban_sandbox.probe import ProbeGround, prepared_ground
 from caliban_sandbox.seccomp import seccomp_filter
+
+if TYPE_CHECKING:
+    from caliban_sandbox.scratch import Scratch
 
 _OUTPUT = OutputLimit(head_bytes=4096, tail_bytes=0)
 
@@ -108,7 +110,7 @@ class Sandbox:
         self._state: SandboxState | None = None
         self._egress: Egress | None = None
         self._names = DataNames(*(f"{word}-{os.urandom(8).hex()}" for word in ("filter", "second")))
-        self._scratch: str | None = None
+        self._scratch: Scratch | None = None
 
     @property
     def is_full(self) -> bool:
@@ -180,7 +182,7 @@ class Sandbox:
         """Remove the private directory. No command runs any more."""
         scratch, self._scratch = self._scratch, None
         if scratch is not None:
-            shutil.rmtree(scratch, ignore_errors=True)
+            scratch.close()
 
     def preview(self) -> tuple[str, ...]:
         """The arguments of bubblewrap for this policy, up to the program; nothing is started.
@@ -211,8 +213,10 @@ class Sandbox:
 
     def _own_scratch(self) -> str:
         if self._scratch is None:
-            self._scratch = os.path.realpath(tempfile.mkdtemp(prefix="caliban-tmp-"))
-        return self._scratch
+            from caliban_sandbox.scratch import make_scratch
+
+            self._scratch = make_scratch()
+        return self._scratch.path
 
     def _cage(self, state: SandboxState, scratch: str | None) -> Cage:
         return Cage(

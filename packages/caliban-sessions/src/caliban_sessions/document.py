@@ -29,31 +29,31 @@ _HALF_PAIR = rb"\\u[dD][89a-fA-F]"
 _OWN = frozenset(SessionFile.__struct_fields__)
 
 
-def encode(ledger: SessionLog) -> bytes:
-    """The file of `ledger`, in UTF-8. Members of a loaded file that are not ours go back into it."""
+def encode(log: SessionLog) -> bytes:
+    """The file of `log`, in UTF-8. Members of a loaded file that are not ours go back into it."""
     document: dict[str, Any] = {
-        "name": ledger.name,
-        "id": ledger.id,
-        "created_at": stamp.to_text(ledger.created_at),
-        "updated_at": stamp.to_text(ledger.updated_at),
-        "provider": ledger.provider,
-        "model": ledger.model,
-        **({"workspace": ledger.workspace} if ledger.workspace else {}),
-        **({"forked_from": to_builtins(ledger.forked_from)} if ledger.forked_from else {}),
-        **({"title": ledger.title} if ledger.title else {}),
-        **({"labels": list(ledger.labels)} if ledger.labels else {}),
-        "total_usage": usage_to_json(ledger.usage),
-        **({"spent": _spent(ledger.spent)} if ledger.spent else {}),
-        "plan_mode": ledger.plan_mode,
-        "message_count": len(ledger.entries),
-        "turn_count": _turns(ledger.entries),
-        "preview": _preview(ledger.entries),
-        "journal_seq": ledger.sequence,
-        **({"pending": list(ledger.pending)} if ledger.pending else {}),
-        **({"prefix": dict(ledger.prefix)} if ledger.prefix else {}),
-        **ledger.extra,
-        "todos": list(ledger.todos),
-        "messages": [entry.raw for entry in ledger.entries],
+        "name": log.name,
+        "id": log.id,
+        "created_at": stamp.to_text(log.created_at),
+        "updated_at": stamp.to_text(log.updated_at),
+        "provider": log.provider,
+        "model": log.model,
+        **({"workspace": log.workspace} if log.workspace else {}),
+        **({"forked_from": to_builtins(log.forked_from)} if log.forked_from else {}),
+        **({"title": log.title} if log.title else {}),
+        **({"labels": list(log.labels)} if log.labels else {}),
+        "total_usage": usage_to_json(log.usage),
+        **({"spent": _spent(log.spent)} if log.spent else {}),
+        "plan_mode": log.plan_mode,
+        "message_count": len(log.entries),
+        "turn_count": _turns(log.entries),
+        "preview": _preview(log.entries),
+        "journal_seq": log.sequence,
+        **({"pending": list(log.pending)} if log.pending else {}),
+        **({"prefix": dict(log.prefix)} if log.prefix else {}),
+        **log.extra,
+        "todos": list(log.todos),
+        "messages": [entry.raw for entry in log.entries],
     }
     # The same bytes as the standard library's indented form, in a tenth of the time.
     text = clean(json.dumps(document, ensure_ascii=False))
@@ -61,7 +61,7 @@ def encode(ledger: SessionLog) -> bytes:
 
 
 def decode(data: bytes, *, path: Path, name: str, fallback_time: datetime, blobs: Path) -> SessionLog:
-    """The ledger in a session file. Raises `SessionCorrupt`.
+    """The log in a session file. Raises `SessionCorrupt`.
 
     Whatever a session can do without (a time, a count, a todo of the wrong shape) is left out with a warning;
     only a file without a list of messages is refused.
@@ -70,24 +70,24 @@ def decode(data: bytes, *, path: Path, name: str, fallback_time: datetime, blobs
     stored, remarks = session_file_of(document)
     if stored.messages is None:
         raise _corrupt(path, "it has no list of messages")
-    ledger = SessionLog(
+    log = SessionLog(
         name=name,
         id=stored.id or name,
         created_at=stamp.from_text(stored.created_at) or fallback_time,
         blobs=blobs,
     )
-    ledger.updated_at = stamp.from_text(stored.updated_at) or fallback_time
-    ledger.note(stored)
-    ledger.forked_from = stored.forked_from
-    ledger.sequence = stored.journal_seq or 0
-    ledger.usage = stored.total_usage or Usage()
-    ledger.spent = dict(stored.spent or {})
-    ledger.extra = {key: value for key, value in document.items() if key not in _OWN}
-    if nested_beyond([ledger.extra, list(ledger.todos)], _HEAD_DEPTH):
+    log.updated_at = stamp.from_text(stored.updated_at) or fallback_time
+    log.note(stored)
+    log.forked_from = stored.forked_from
+    log.sequence = stored.journal_seq or 0
+    log.usage = stored.total_usage or Usage()
+    log.spent = dict(stored.spent or {})
+    log.extra = {key: value for key, value in document.items() if key not in _OWN}
+    if nested_beyond([log.extra, list(log.todos)], _HEAD_DEPTH):
         raise _corrupt(path, f"it is nested more than {_HEAD_DEPTH} levels deep")
-    ledger.warnings.extend(f"{path}: {remark}" for remark in remarks)
-    _fill(ledger, stored.messages, path)
-    return ledger
+    log.warnings.extend(f"{path}: {remark}" for remark in remarks)
+    _fill(log, stored.messages, path)
+    return log
 
 
 def _object(data: bytes, path: Path) -> Mapping[str, Any]:
@@ -116,22 +116,22 @@ def _quick(data: bytes) -> Any:
         return None  # odd numbers, halves of pairs, a mark in front; or the error that json words
 
 
-def _fill(ledger: SessionLog, messages: list[Any], path: Path) -> None:
+def _fill(log: SessionLog, messages: list[Any], path: Path) -> None:
     seen: set[str] = set()
     for number, raw in enumerate(messages, 1):
         if isinstance(raw, dict) and isinstance(raw.get("id"), str) and raw["id"] in seen:
-            ledger.warnings.append(f"{path}: message {number} repeats the id of another one and got its own")
+            log.warnings.append(f"{path}: message {number} repeats the id of another one and got its own")
             raw = {key: value for key, value in raw.items() if key != "id"}
         try:
             entry, warning = entry_from_json(
-                raw, parent=ledger.leaf, fallback_id=_free_id(number, seen), blobs=ledger.blobs
+                raw, parent=log.leaf, fallback_id=_free_id(number, seen), blobs=log.blobs
             )
         except DataError as error:
             raise _corrupt(path, f"message {number}: {error.message}") from error
         if warning is not None:
-            ledger.warnings.append(f"{path}: message {number}: {warning}; it is kept in the file")
+            log.warnings.append(f"{path}: message {number}: {warning}; it is kept in the file")
         seen.add(entry.id)
-        ledger.add(entry)
+        log.add(entry)
 
 
 def _free_id(number: int, seen: set[str]) -> str:

@@ -53,25 +53,25 @@ class SessionFiles:
             return None
         if data is not None:
             moment = stamp.from_seconds(_mtime(self.document))
-            ledger = document.decode(
+            log = document.decode(
                 data, path=self.document, name=self.name, fallback_time=moment, blobs=self.blobs
             )
         else:
-            ledger = SessionLog(name=self.name, id=self.name, created_at=fallback_time, blobs=self.blobs)
-        self._replay(journal or b"", ledger)
+            log = SessionLog(name=self.name, id=self.name, created_at=fallback_time, blobs=self.blobs)
+        self._replay(journal or b"", log)
         try:
-            ledger.settle()
+            log.settle()
         except DataError as error:
-            ledger.warnings.append(f"{self.journal}: a result is lost: {error.message}")
-        return ledger
+            log.warnings.append(f"{self.journal}: a result is lost: {error.message}")
+        return log
 
-    def take_blobs(self, ledger: SessionLog, source: Path) -> None:
-        """Copy the images and documents that `ledger` names from `source`. Raises `FileFailed`."""
-        if not any(holds_data(entry.raw) for entry in ledger.entries):
+    def take_blobs(self, log: SessionLog, source: Path) -> None:
+        """Copy the images and documents that `log` names from `source`. Raises `FileFailed`."""
+        if not any(holds_data(entry.raw) for entry in log.entries):
             return
         from caliban_sessions.blobs import copy, names_in
 
-        copy(set().union(*(names_in(entry.raw) for entry in ledger.entries)), source, self.blobs)
+        copy(set().union(*(names_in(entry.raw) for entry in log.entries)), source, self.blobs)
 
     def take_all_blobs(self, source: SessionFiles) -> None:
         """Copy every image and document of `source`, those of its archive too. Raises `FileFailed`."""
@@ -86,9 +86,9 @@ class SessionFiles:
         write_atomic(self.document, data, mode=0o600)
         sync_directory(self.directory)
 
-    def save(self, ledger: SessionLog) -> None:
+    def save(self, log: SessionLog) -> None:
         """Write the session file; the old one stands until the new one is durable. Raises `FileFailed`."""
-        self.put(document.encode(ledger))
+        self.put(document.encode(log))
 
     def retire_journal(self, *, keep: bool) -> None:
         """Take the folded journal away; `keep` puts it aside, for it holds what could not be read."""
@@ -134,20 +134,18 @@ class SessionFiles:
                 error.message, hint="it was left as it is: move it away", path=path
             ) from error
 
-    def _replay(self, journal: bytes, ledger: SessionLog) -> None:
+    def _replay(self, journal: bytes, log: SessionLog) -> None:
         records, damaged = records_in(journal)
         for number, record in records:
             try:
-                remarks = ledger.apply(record)
+                remarks = log.apply(record)
             except DataError as error:
                 remarks = [f"{error.message}; it is passed over"]
-            ledger.warnings.extend(f"{self.journal}:{number}: {remark}" for remark in remarks)
+            log.warnings.extend(f"{self.journal}:{number}: {remark}" for remark in remarks)
         if damaged:
             lines = ", ".join(str(number) for number in damaged[:10])
             more = f" and {len(damaged) - 10} more" if len(damaged) > 10 else ""
-            ledger.warnings.append(
-                f"{self.journal}: damaged in line {lines}{more}; the other lines are in use"
-            )
+            log.warnings.append(f"{self.journal}: damaged in line {lines}{more}; the other lines are in use")
 
 
 def _size(path: Path) -> int:

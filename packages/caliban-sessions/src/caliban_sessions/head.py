@@ -14,11 +14,14 @@ from caliban_common.files import BINARY, NOFOLLOW, NONBLOCK
 from caliban_common.text import one_line
 from caliban_common.usage import Usage
 from caliban_sessions import stamp
+from caliban_sessions.document import PREVIEW_CHARS
 from caliban_sessions.files import SessionFiles
 from caliban_sessions.record import session_file_of
 from caliban_sessions.state import SessionHead
 
 END_BYTES = 4096
+BEGUN_BYTES = 1 << 20
+"""In so much of a journal its first prompt is looked for: instructions stand before it."""
 MAX_CHARS = 200
 _KEY = re.compile(r'[\s,]*"([a-z_]+)"\s*:\s*')
 _DECODER = json.JSONDecoder()
@@ -42,6 +45,8 @@ def read_head(files: SessionFiles) -> SessionHead | None:
             seconds = max(seconds, ends[2].st_mtime)
             size_bytes += ends[2].st_size
             problem = _problem(*ends) if ends is document else problem
+    if document is None and not problem:
+        facts["preview"] = _first_prompt(files.journal)
     stored, _ = session_file_of(facts)
     touched = stamp.from_seconds(seconds)
     updated = stamp.from_text(stored.updated_at)
@@ -91,6 +96,26 @@ def _ends(path: Path) -> tuple[str, str, os.stat_result] | str | None:
     finally:
         os.close(descriptor)
     return head.decode("utf-8", "replace"), tail.decode("utf-8", "replace"), status
+
+
+def _first_prompt(journal: Path) -> str:
+    """How the first prompt begins of a session that has no file yet: it is at work, or was killed."""
+    try:
+        descriptor = os.open(journal, os.O_RDONLY | NOFOLLOW | NONBLOCK | BINARY)
+        with os.fdopen(descriptor, "rb") as file:
+            lines = file.read(BEGUN_BYTES).split(b"\n")
+    except OSError:
+        return ""
+    for line in lines:
+        try:
+            record = json.loads(line)
+            blocks = record["message"]["content"] if record["message"]["role"] == "user" else ()
+            text = next((block["text"] for block in blocks if block["type"] == "text"), "")
+        except (ValueError, RecursionError, LookupError, TypeError):
+            continue  # a line that is torn, or of another kind
+        if isinstance(text, str) and text.strip():
+            return one_line(text[: 8 * PREVIEW_CHARS], max_chars=PREVIEW_CHARS)
+    return ""
 
 
 def _problem(head: str, tail: str, status: os.stat_result) -> str:

@@ -165,12 +165,12 @@ def with_images(data: bytes, files: SessionFiles) -> bytes:
     """The session file `data` with the images and documents that it names, which are beside it."""
     if REFERENCE.encode() not in data:
         return data
-    ledger = document.decode(
+    log = document.decode(
         data, path=files.document, name=files.name, fallback_time=stamp.now(), blobs=files.blobs
     )
     whole = [
         {**entry.raw, **message_to_json(entry.message)} if holds_data(entry.raw) else entry.raw
-        for entry in ledger.entries
+        for entry in log.entries
     ]
     return dumps({**json.loads(data), "messages": whole})
 

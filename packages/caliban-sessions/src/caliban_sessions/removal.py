@@ -34,8 +34,8 @@ def has_leftovers(files: SessionFiles) -> bool:
     return any(True for _ in _others(files))
 
 
-def write_copy(ledger: SessionLog, source: SessionFiles, target: SessionFiles) -> None:
-    """Write `ledger` as the session `target`, with all that `source` has beside it. Raises `CalibanError`.
+def write_copy(log: SessionLog, source: SessionFiles, target: SessionFiles) -> None:
+    """Write `log` as the session `target`, with all that `source` has beside it. Raises `CalibanError`.
 
     The session file comes last: until it is there, so is no session `target`.
     """
@@ -43,7 +43,7 @@ def write_copy(ledger: SessionLog, source: SessionFiles, target: SessionFiles) -
     if archive:
         write_atomic(target.archive, archive, mode=0o600)
     target.take_all_blobs(source)
-    target.save(ledger)
+    target.save(log)
 
 
 def _others(files: SessionFiles) -> Iterator[Path]:

@@ -71,13 +71,13 @@ class SessionStore:
             raise self._missing(name)
         lock = self._locked(files)
         try:
-            ledger = files.load(fallback_time=stamp.cut(self._clock()))
-            if ledger is None:
-                ledger = self._fresh(name)
-                ledger.provider, ledger.model, ledger.workspace = provider, model, workspace
+            log = files.load(fallback_time=stamp.cut(self._clock()))
+            if log is None:
+                log = self._fresh(name)
+                log.provider, log.model, log.workspace = provider, model, workspace
             elif files.journal.exists():
                 files.remove_leftovers()
-            return self._session(files, lock, ledger)
+            return self._session(files, lock, log)
         except BaseException:
             lock.release()
             raise
@@ -90,18 +90,18 @@ class SessionStore:
         only read, as `load` does: it may be open elsewhere, and stays as it is. Raises `SessionExists` when
         `name` is taken, `SessionNotFound` when there is no `source`, else as `load` and `open` do.
         """
-        origin = self._ledger(source)
+        origin = self._log(source)
         files = SessionFiles(self.directory, check_name(name))
         lock = self._locked(files)
         try:
             self._refuse_taken(files, "a fork")
             files.remove_leftovers()
-            ledger = origin.fork(
+            log = origin.fork(
                 name=name, id=self._new_id(), created_at=stamp.cut(self._clock()), blobs=files.blobs
             )
-            files.take_blobs(ledger, origin.blobs)
-            files.save(ledger)
-            return self._session(files, lock, ledger)
+            files.take_blobs(log, origin.blobs)
+            files.save(log)
+            return self._session(files, lock, log)
         except FileFailed as error:
             lock.release()
             raise self._unwritable(f"session {source!r} cannot be forked", error) from error
@@ -120,9 +120,9 @@ class SessionStore:
         lock = self._locked(files)
         try:
             self._refuse_taken(files, "the new session")
-            ledger = self._fresh(state.name)
-            ledger.take(state, facts or {})
-            files.save(ledger)
+            log = self._fresh(state.name)
+            log.take(state, facts or {})
+            files.save(log)
         except FileFailed as error:
             raise self._unwritable(f"session {state.name!r} cannot be written", error) from error
         finally:
@@ -144,10 +144,10 @@ class SessionStore:
             return
         with self._holding(source), self._holding(target):
             self._refuse_taken(target, "a session")
-            ledger = self._ledger(name)
-            ledger.renamed(new, target.blobs)
+            log = self._log(name)
+            log.renamed(new, target.blobs)
             try:
-                write_copy(ledger, source, target)
+                write_copy(log, source, target)
                 remove_files(source)
             except FileFailed as error:
                 raise self._unwritable(f"session {name!r} cannot be renamed", error) from error
@@ -213,19 +213,19 @@ class SessionStore:
         Raises as `load` does.
         """
         files = SessionFiles(self.directory, check_name(name))
-        ledger = self._ledger(name)
-        whole = whole_entries(ledger.entries, files.archived(), ledger.leaf, ledger.blobs)
+        log = self._log(name)
+        whole = whole_entries(log.entries, files.archived(), log.leaf, log.blobs)
         if whole is None:
-            return ledger.state(), tuple(ledger.entries)
-        leading = (entry for entry in ledger.entries if entry.message.role == "system")
-        return ledger.state(), (*leading, *whole)
+            return log.state(), tuple(log.entries)
+        leading = (entry for entry in log.entries if entry.message.role == "system")
+        return log.state(), (*leading, *whole)
 
     def load(self, name: str) -> SessionState:
         """`name` as it stands on disk, without its lock: also while another process writes to it.
 
         Raises `InvalidSessionName`, `SessionNotFound`, `SessionUnreadable`, `SessionCorrupt`.
         """
-        return self._ledger(name).state()
+        return self._log(name).state()
 
     def exists(self, name: str) -> bool:
         """Whether there is a session `name`; false for what cannot name one."""
@@ -274,12 +274,12 @@ class SessionStore:
         finally:
             lock.release()
 
-    def _ledger(self, name: str) -> SessionLog:
+    def _log(self, name: str) -> SessionLog:
         files = SessionFiles(self.directory, check_name(name))
-        ledger = files.load(fallback_time=stamp.cut(self._clock()))
-        if ledger is None:
+        log = files.load(fallback_time=stamp.cut(self._clock()))
+        if log is None:
             raise self._missing(name)
-        return ledger
+        return log
 
     def _locked(self, files: SessionFiles) -> Lock:
         try:
@@ -290,8 +290,8 @@ class SessionStore:
             ).with_remedy("session_directory") from error
         return Lock.take(files.lock, name=files.name)
 
-    def _session(self, files: SessionFiles, lock: Lock, ledger: SessionLog) -> SessionWriter:
-        return SessionWriter(files=files, lock=lock, ledger=ledger, parts=self._parts)
+    def _session(self, files: SessionFiles, lock: Lock, log: SessionLog) -> SessionWriter:
+        return SessionWriter(files=files, lock=lock, log=log, parts=self._parts)
 
     def _fresh(self, name: str) -> SessionLog:
         return SessionLog(

@@ -48,12 +48,12 @@ class SessionWriter:
         *,
         files: SessionFiles,
         lock: Lock,
-        ledger: SessionLog,
+        log: SessionLog,
         parts: WriterParts,
     ) -> None:
         self._files = files
         self._lock: Lock | None = lock
-        self._ledger = ledger
+        self._log = log
         self._clock = parts.clock
         self._new_id = parts.new_id
         self._max_bytes = parts.max_bytes
@@ -61,12 +61,13 @@ class SessionWriter:
         self._archive = Journal(files.archive)
         self._unfolded = files.journal.exists()
         self._headed = self._unfolded or files.document.exists()
+        self._is_used = self._headed
         self._size_bytes = files.size_bytes()
 
     @property
     def name(self) -> str:
         """The session's name, which is that of its files."""
-        return self._ledger.name
+        return self._log.name
 
     @property
     def path(self) -> Path:
@@ -76,7 +77,7 @@ class SessionWriter:
     @property
     def state(self) -> SessionState:
         """The session at this moment. Costs one pass over the messages' list: ask once, not per message."""
-        return self._ledger.state()
+        return self._log.state()
 
     def append(self, message: Message, usage: Usage | None = None) -> None:
         """The history grows by `message`; `usage` is added to the total. Raises `SessionWriteError`.
@@ -84,16 +85,16 @@ class SessionWriter:
         A message keeps its id; one with the id of another gets a new one in the state. O(1) in the length of
         the history.
         """
-        ledger = self._ledger
-        id = message.id if message.id and not ledger.has(message.id) else self._new_id()
+        log = self._log
+        id = message.id if message.id and not log.has(message.id) else self._new_id()
         moment = stamp.cut(self._clock())
         at = stamp.to_text(moment)
-        is_told = ledger.holds(message)
-        ledger.add(entry_of(message, parent=ledger.leaf, id=id, blobs=ledger.blobs, at=at))
-        raw = ledger.entries[-1].raw
+        is_told = log.holds(message)
+        log.add(entry_of(message, parent=log.leaf, id=id, blobs=log.blobs, at=at))
+        raw = log.entries[-1].raw
         record: dict[str, Any] = {"message": {name: raw[name] for name in raw if name != "at"}}
         if usage is not None:
-            ledger.count(usage)
+            log.count(usage)
             record["usage"] = usage_to_json(usage)
         self._write("message", record, durable=not is_told, moment=moment)
 
@@ -102,9 +103,9 @@ class SessionWriter:
 
         Where the process is killed before it does, the next one finds the result. Raises `SessionWriteError`.
         """
-        raw = without_data(block_to_json(result), self._ledger.blobs)
+        raw = without_data(block_to_json(result), self._log.blobs)
         moment = stamp.cut(self._clock())
-        self._ledger.add_result(raw, stamp.to_text(moment))
+        self._log.add_result(raw, stamp.to_text(moment))
         self._write("result", {"result": raw}, moment=moment)
 
     def replace(self, messages: tuple[Message, ...]) -> None:
@@ -112,10 +113,10 @@ class SessionWriter:
 
         What they leave out, or change, goes to the session's archive file and out of memory: nothing is lost.
         """
-        ledger = self._ledger
-        before = ledger.entries
+        log = self._log
+        before = log.entries
         entries = self._entries_of(messages)
-        ledger.swap(entries)
+        log.swap(entries)
         kept = {id(entry) for entry in entries}
         old = {id(entry) for entry in before}
         gone = b"".join(dumps(entry.raw) + b"\n" for entry in before if id(entry) not in kept)
@@ -131,13 +132,13 @@ class SessionWriter:
 
         Raises `SessionUnreadable`.
         """
-        ledger = self._ledger
-        return whole_transcript(ledger.entries, self._files.archived(), ledger.leaf, ledger.blobs)
+        log = self._log
+        return whole_transcript(log.entries, self._files.archived(), log.leaf, log.blobs)
 
     def add_usage(self, usage: Usage) -> None:
         """Count tokens of a call that left no message. Raises `SessionWriteError`."""
         if usage != Usage():
-            self._ledger.count(usage)
+            self._log.count(usage)
             self._write("note", {"usage": usage_to_json(usage)}, durable=False)
 
     def note(
@@ -174,13 +175,13 @@ class SessionWriter:
                 "title": None if title is None else title[:MAX_TITLE_CHARS],
                 "labels": None if labels is None else _fitting(labels),
             },
-            moment=self._ledger.updated_at,
+            moment=self._log.updated_at,
         )
 
     def note_pending(self, ids: tuple[str, ...]) -> None:
         """Remember which calls of the last reply wait for a person. Raises `SessionWriteError`."""
-        if ids != self._ledger.pending:
-            self._ledger.note(SessionFacts(pending=ids))
+        if ids != self._log.pending:
+            self._log.note(SessionFacts(pending=ids))
             self._write("note", {"pending": ids})
 
     @property
@@ -201,15 +202,19 @@ class SessionWriter:
     def close(self) -> None:
         """Fold the journal into the session file and let the next writer in. Does nothing the second time.
 
-        A session that nothing was written to leaves no file. Raises `SessionWriteError` when the file cannot
-        be written: the old one and the journal are then as they were, and a later open reads both.
+        A session that nothing was written to leaves no file, nor does a new one whose history is its system
+        prompt. Raises `SessionWriteError` when the file cannot be written: the old one and the journal are
+        then as they were, and a later open reads both.
         """
         if self._lock is None:
             return
         lock, self._lock = self._lock, None
         try:
-            if self._unfolded:
+            if self._unfolded and self._is_used:
                 self._fold()
+            elif self._unfolded:
+                self._journal.close()
+                self._files.retire_journal(keep=False)
         finally:
             self._journal.close()
             self._archive.close()
@@ -224,17 +229,15 @@ class SessionWriter:
         self.close()
 
     def _entries_of(self, messages: tuple[Message, ...]) -> list[StoredMessage]:
-        ledger = self._ledger
+        log = self._log
         entries: list[StoredMessage] = []
         taken: set[str] = set()
         newest: str | None = None
         for message in messages:
-            entry = ledger.entry_for(message)
+            entry = log.entry_for(message)
             if entry is None or entry.id in taken:
                 id = message.id if message.id and message.id not in taken else self._new_id()
-                entry = entry_of(
-                    message, parent=newest or ledger.parent_of(message), id=id, blobs=ledger.blobs
-                )
+                entry = entry_of(message, parent=newest or log.parent_of(message), id=id, blobs=log.blobs)
                 newest = entry.id
             taken.add(entry.id)
             entries.append(entry)
@@ -242,10 +245,10 @@ class SessionWriter:
 
     def _note(self, asked: Mapping[str, Any], *, moment: datetime | None = None) -> None:
         facts: dict[str, Any] = {
-            key: value for key, value in asked.items() if value not in (None, getattr(self._ledger, key))
+            key: value for key, value in asked.items() if value not in (None, getattr(self._log, key))
         }
         if facts:
-            self._ledger.note(SessionFacts(**facts))
+            self._log.note(SessionFacts(**facts))
             self._write("note", facts, moment=moment)
 
     def _write(
@@ -258,23 +261,25 @@ class SessionWriter:
             self._headed = True
         lines += self._record(type, body, moment)
         self._unfolded = True
+        is_begun_only = type == "replace" and all(e.message.role == "system" for e in self._log.entries)
+        self._is_used = self._is_used or not is_begun_only
         self._append(self._journal, lines, durable=durable)
 
     def _record(self, type: str, body: Mapping[str, Any], moment: datetime) -> bytes:
-        ledger = self._ledger
-        ledger.sequence += 1
-        ledger.updated_at = moment
-        return line_of({"seq": ledger.sequence, "type": type, "at": stamp.to_text(ledger.updated_at), **body})
+        log = self._log
+        log.sequence += 1
+        log.updated_at = moment
+        return line_of({"seq": log.sequence, "type": type, "at": stamp.to_text(log.updated_at), **body})
 
     def _header(self) -> dict[str, Any]:
-        ledger = self._ledger
+        log = self._log
         return {
-            "name": ledger.name,
-            "id": ledger.id,
-            "created_at": stamp.to_text(ledger.created_at),
-            "provider": ledger.provider,
-            "model": ledger.model,
-            **({"workspace": ledger.workspace} if ledger.workspace else {}),
+            "name": log.name,
+            "id": log.id,
+            "created_at": stamp.to_text(log.created_at),
+            "provider": log.provider,
+            "model": log.model,
+            **({"workspace": log.workspace} if log.workspace else {}),
         }
 
     def _append(self, journal: Journal, lines: bytes, *, durable: bool = True) -> None:
@@ -301,14 +306,14 @@ class SessionWriter:
     def _fold(self) -> None:
         files = self._files
         try:
-            files.save(self._ledger)
+            files.save(self._log)
         except FileFailed as error:
             raise SessionWriteError(
                 f"session {self.name!r} cannot be folded: {error.message}",
                 hint=f"{files.journal} holds what is new; it is read with the session the next time",
             ) from error
         self._journal.close()
-        files.retire_journal(keep=bool(self._ledger.warnings))
+        files.retire_journal(keep=bool(self._log.warnings))
 
 
 def _fitting(labels: tuple[str, ...]) -> tuple[str, ...]:

@@ -45,6 +45,9 @@ def problems(form: Form, value: Any) -> Iterator[tuple[KeyPath, str]]:
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield from _below(index, form.get("items", {}), item)
+    elif isinstance(value, str):
+        if "pattern" in form and not value.strip(" \t\r\n"):
+            yield (), "must not be empty"
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
         yield from _range(form, value)
 

@@ -56,6 +56,8 @@ class Key(Struct, frozen=True, kw_only=True):
 
 
 TEXT: Final[Form] = {"type": "string"}
+NAME: Final[Form] = {"type": "string", "pattern": r"[^ \t\r\n]"}
+"""A text that names something: a blank one would count as none, and another be taken without a word."""
 FLAG: Final[Form] = {"type": "boolean"}
 TEXTS: Final[Form] = {"type": "array", "items": TEXT}
 TABLE: Final[Form] = {"type": "object"}
@@ -65,8 +67,8 @@ VALUE: Final[Form] = {"type": ["string", "integer", "number", "boolean"]}
 ANY: Final[Form] = {}
 MODEL: Final[Form] = {
     "anyOf": [
-        TEXT,
-        {"type": "object", "properties": {"provider": TEXT, "name": TEXT}, "required": ["name"]},
+        NAME,
+        {"type": "object", "properties": {"provider": NAME, "name": NAME}, "required": ["name"]},
     ]
 }
 PRICE: Final[Form] = {"type": "number", "minimum": 0}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from caliban_settings.key import DESCRIBED, PERSON, SECONDS, TABLE, TEXT, TEXTS, VALUE, Key
+from caliban_settings.key import DESCRIBED, NAME, PERSON, SECONDS, TABLE, TEXT, TEXTS, VALUE, Key
 
 PROVIDER_KEYS: Final[tuple[Key, ...]] = (
-    Key(path="provider.*.kind", form=TEXT, scopes=PERSON, restart=True, doc="Which adapter speaks to it."),
-    Key(path="provider.*.base_url", form=TEXT, scopes=PERSON, restart=True, doc="Where its API is."),
+    Key(path="provider.*.kind", form=NAME, scopes=PERSON, restart=True, doc="Which adapter speaks to it."),
+    Key(path="provider.*.base_url", form=NAME, scopes=PERSON, restart=True, doc="Where its API is."),
     Key(
         path="provider.*.api_key_env",
         form=TEXT,

@@ -16,9 +16,9 @@ from caliban.compose.memory.run import RunMemory
 from caliban.compose.permissions import Permissions
 from caliban.compose.project import ALLOWED, Project
 from caliban.compose.resolved import ResolvedModel
-from caliban.compose.session import EPHEMERAL
 from caliban.compose.supplied import ProjectFile
 from caliban.compose.wiring import USUAL, Wiring
+from caliban_agent_core.options import EPHEMERAL
 from caliban_agent_core.subagent.definition import GENERAL, AgentDefinition
 from caliban_agent_core.subagent.parts import ChildModel, SubAgentParts
 from caliban_agent_core.subagent.tool import AgentTool, ToolsWithAgents

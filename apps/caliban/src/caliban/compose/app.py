@@ -306,7 +306,7 @@ async def open_app(
         slot = ServerSlot(opening, tools, hooks, elicitor) if _takes_servers(wiring, model) else None
         if slot is not None:
             await slot.open(stack, tasks, connects=wiring.connects)
-        say_what_is_left_out(options, settings, model, reporter)
+        say_what_is_left_out(settings, model, reporter)
         usable = tracked(all_tools(tools, opening, model, slot), opening.hooks, tools, hooks)
         tools.board.tools = wiring.tools(with_checkpoints(usable, tools))
         yield App(

@@ -165,10 +165,6 @@ class ProviderEntry(Struct, frozen=True, kw_only=True):
     def check(self) -> None:
         """Raise `ConfigError` for an address that is none: a vendor would get a key of somebody else's."""
         written = self.table.get("base_url")
-        if written is not None and not written.strip():
-            raise ConfigError(
-                f"[provider.{self.name}] the base_url is empty", hint="name the server, or leave it out"
-            )
         if written is not None and not is_address(re.sub(_VARIABLE, "name", written.strip())):
             raise ConfigError(
                 f"[provider.{self.name}] the base_url is not an http or https URL",

@@ -149,13 +149,13 @@ def _changed(before: Leaves, now: Leaves) -> tuple[LeafPath, ...]:
 
 def _remarks(project: Project, changed: tuple[LeafPath, ...]) -> Iterator[str]:
     leaves = project.settings.leaves
-    taken = [path for path in changed if not _restarts(project, path)]
+    taken = [path for path in changed if not _restarts(path)]
     if taken:
         names = ", ".join(map(quoted_path, taken[:MAX_NAMES]))
         more = f" and {len(taken) - MAX_NAMES} more" if len(taken) > MAX_NAMES else ""
         yield f"settings changed and count from now on: {names}{more}"
     for path in changed:
-        if _restarts(project, path):
+        if _restarts(path):
             leaf = leaves.get(path)
             origin = None if leaf is None else leaf.origins[-1]
             line = None if origin is None else project.layers.line_of(path, origin)
@@ -164,7 +164,7 @@ def _remarks(project: Project, changed: tuple[LeafPath, ...]) -> Iterator[str]:
             yield f"{name} was changed{place} and counts from the next start on: restart required"
 
 
-def _restarts(project: Project, path: LeafPath) -> bool:
+def _restarts(path: LeafPath) -> bool:
     try:
         key = address_of(path).key
     except NoSuchSetting:

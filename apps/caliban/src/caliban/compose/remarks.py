@@ -43,7 +43,7 @@ def say_all(warnings: Iterable[str], subtype: str, report: Report) -> None:
         report(Notice(subtype=subtype, message=warning))
 
 
-def say_what_is_left_out(options: Options, settings: Settings, model: ResolvedModel, report: Report) -> None:
+def say_what_is_left_out(settings: Settings, model: ResolvedModel, report: Report) -> None:
     """Name what was asked for and the model cannot do."""
     effort = settings.get("effort")
     able = model.provider.capabilities(model.model)

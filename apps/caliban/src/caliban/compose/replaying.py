@@ -22,7 +22,7 @@ from caliban.compose.session import SavedSession, Sessions
 from caliban.compose.wiring import Wiring
 from caliban_agent_core.agent import Agent
 from caliban_agent_core.gate import Gate
-from caliban_agent_core.options import AgentOptions
+from caliban_agent_core.options import EPHEMERAL, AgentOptions
 from caliban_agent_core.subagent.parts import ChildModel, SubAgentParts
 from caliban_agent_core.subagent.spec import NAME
 from caliban_agent_core.subagent.tool import AgentTool, ToolsWithAgents
@@ -91,7 +91,7 @@ def replayed_run(replay: Replay, reporter: Reporter, host: Host, other: OtherMod
             model_for=_children(replay, other),
             tools=tools,
             gate=Gate(rules=rules),
-            options=replace(options, session_id="ephemeral", response_schema=None),
+            options=replace(options, session_id=EPHEMERAL, response_schema=None),
             definitions=agents.definitions,
             place=agents.place,
             max_depth=agents.max_depth,

@@ -18,7 +18,7 @@ from caliban_checkpoint import (
     Restorer,
     RestoreStep,
     Roots,
-    unlisted,
+    paired,
     workspace_dir,
 )
 from caliban_common.mask import Masker
@@ -98,13 +98,14 @@ def rewind_points(scene: RewindScene) -> RewindPoints:
     """The prompts as they are kept now. Blocks. Raises `CheckpointError`."""
     place = workspace_dir(checkpoint_root(scene.environ), scene.workspace)
     store = CheckpointStore(place, scene.session, limits_of(scene.environ))
-    written, problems = store.load()
+    kept, problems = store.load()
+    written, unwritten = paired(kept, prompt_points(scene.messages, scene.masker), now="")
     roots = Roots((scene.workspace, *roots_of(scene.settings, scene.workspace)))
     return RewindPoints(
         store=store,
         roots=roots,
         restorer=Restorer(store, roots),
         written=tuple(written),
-        unwritten=tuple(unlisted(written, prompt_points(scene.messages, scene.masker), now="")),
+        unwritten=tuple(unwritten),
         problems=tuple(problems),
     )

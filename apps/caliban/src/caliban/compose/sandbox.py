@@ -107,9 +107,9 @@ def _files(settings: Settings, workspace: Path, paths: _Paths, report: Report) -
     own = tuple(f"{root}/.caliban" for root in roots)
     nested = [nested_entries(root) for root in dict.fromkeys(roots)]
     _report_cut(nested, report)
-    found = [path for root in roots for path in protected_entries(root, context)]
-    found += [path for entries in nested for path in entries.paths]
-    protected = [path for path in found if path in own or path not in listed["allow_write"]]
+    candidates = [path for root in roots for path in protected_entries(root, context)]
+    candidates += [path for entries in nested for path in entries.paths]
+    protected = [path for path in candidates if path in own or path not in listed["allow_write"]]
     return FilePolicy(
         readable=listed["allow_read"] if settings.get(f"{_FILES}.allow_read") is not None else None,
         hidden=hidden,

@@ -52,9 +52,9 @@ def own_files(kind: str, name: str, problems: list[str]) -> list[ProjectFile]:
     for folder in own_folders(name):
         if not folder.is_dir():
             continue
-        found = found_files(kind, folder)
-        problems += (f"the {kind} in {problem}" for problem in found.problems)
-        for path in found.paths:
+        listing = found_files(kind, folder)
+        problems += (f"the {kind} in {problem}" for problem in listing.problems)
+        for path in listing.paths:
             called = ":".join(path.relative_to(folder).with_suffix("").parts)
             try:
                 data = read_regular(path, max_bytes=MAX_FILE_BYTES)

@@ -121,7 +121,7 @@ def _unknown(name: str, options: Options, project: Project) -> UsageError:
     names = [*sorted(NAMES), *(called.file.name for called in command_list(options, project, []))]
     if not options.extensions.no_skills:
         names += [skill.name for skill in find_skills(options.settings, project).skills]
-    near = did_you_mean(name.lower(), names)
+    near = did_you_mean(name.lower(), names, sign="/")
     ways = "caliban -p /help lists all; --no-commands sends it as words"
     shown = one_line(name, max_chars=80)
     return UsageError(f"there is no command /{shown}", hint=" ".join(filter(None, (near, ways))))

@@ -55,8 +55,8 @@ class SavedPrices:
     def _prices(self, name: str, at: datetime) -> tuple[float, float, float, float] | None:
         """Dollars per token: new in a prompt, read from the cache, written to it, written by the model."""
         rate = self._rate(name, at.date())
-        found = self._per_token[name, at.toordinal()] = None if rate is None else _per_token(rate)
-        return found
+        prices = self._per_token[name, at.toordinal()] = None if rate is None else _per_token(rate)
+        return prices
 
     def _rate(self, name: str, day: date) -> Rate | None:
         provider, _, model = name.partition("/")

@@ -121,9 +121,9 @@ def _files(
         folder = workspace / owner / name
         if folder in own or not folder.is_dir():
             continue
-        found = found_files(kind, folder)
-        problems += (f"the {kind} in {problem}" for problem in found.problems)
-        for path in found.paths:
+        listing = found_files(kind, folder)
+        problems += (f"the {kind} in {problem}" for problem in listing.problems)
+        for path in listing.paths:
             try:
                 file = _read_inside(path, workspace)
             except CalibanError as error:

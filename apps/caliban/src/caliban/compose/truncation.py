@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from caliban.compose.recorder import is_hook_context
-from caliban_agent_core.compact.summary import is_reminder, is_summary
+from caliban_agent_core.compact.summary import is_reminder, system_prompt
 from caliban_agent_core.tasks import is_background_result
 from caliban_common.message import Message
 
@@ -33,8 +33,10 @@ def cut_before(
     place = None if transcript is None else _place(transcript, prompt_id)
     if transcript is None or place is None:
         return None
-    lead = tuple(message for message in messages if message.role == "system" and not is_summary(message))
-    kept = (*lead, *(message for message in transcript[:place] if not is_reminder(message.text)))
+    kept = (
+        *system_prompt(messages),
+        *(message for message in transcript[:place] if not is_reminder(message.text)),
+    )
     return Cut(kept=kept, removed=max(len(messages) - len(kept), 0))
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from caliban.cli.options import PromptOptions
 from caliban.compose.permissions import Permissions
-from caliban_common.files import FileFailed, NotRegularFile, failed, read_opened, read_regular
+from caliban_common.files import FileFailed, NotRegularFile, failed, is_special, read_opened, read_regular
 from caliban_common.tool import ToolSpec
 from caliban_drive.expand import ExpandOptions
 from caliban_drive.notice import Notice
@@ -47,7 +46,7 @@ class AttachmentPolicy:
         try:
             place = self._fence.admit(os.fspath(path))
         except PathRefused as error:
-            if _is_special(path):
+            if is_special(path):
                 return None  # `read` refuses it in words, and the prompt with it
             return error.message.removeprefix(f"{os.fspath(path)!r} ")
         self._admitted[path] = place
@@ -85,15 +84,6 @@ class AttachmentPolicy:
 
     def _reader(self) -> ToolSpec:
         return next(spec for spec in builtin_specs() if "reads" in spec.roles.values())
-
-
-def _is_special(path: Path) -> bool:
-    """Whether `path` is a pipe, a device or a socket: what no prompt can mean."""
-    try:
-        mode = path.stat().st_mode
-    except (OSError, ValueError):
-        return False
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def expand_options(

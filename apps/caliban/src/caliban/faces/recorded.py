@@ -18,9 +18,8 @@ from caliban_drive.session import Session
 from caliban_headless import exit_codes
 from caliban_headless.errors import HeadlessError
 from caliban_headless.frames import Init
-from caliban_headless.local import LocalCommand
 from caliban_headless.run import OutputEncoder
-from caliban_headless.source import Operation, PromptSource, Resumption
+from caliban_headless.source import Operation, PromptSource
 from caliban_replay.lines import (
     ActionLine,
     EndLine,
@@ -35,7 +34,7 @@ from caliban_telemetry.as_of import prices_as_of
 
 if TYPE_CHECKING:
     from caliban_drive.structured import AnswerSchema
-    from caliban_headless.requests import Answered, HostRequest
+    from caliban_headless.source import Incoming
 
 
 class FaceScene(Struct, frozen=True, kw_only=True):
@@ -153,7 +152,7 @@ class RecordingSource:
         self._inner = inner
         self._tape = tape
 
-    async def next(self) -> Message | Operation | Resumption | LocalCommand | HostRequest | Answered | None:
+    async def next(self) -> Incoming | None:
         """See `PromptSource`. A request of the host is no part of the conversation: it is not recorded."""
         tape = self._tape
         try:

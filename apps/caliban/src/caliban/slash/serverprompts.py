@@ -120,7 +120,7 @@ async def _submit(
     texts = [_said(message, prompt) for message in messages if message.text.strip()]
     left = sum(1 for message in messages for block in message.content if block.type != "text")
     if left:
-        words = f"{plural(left, 'piece')} of {prompt.command} that are no text are left out"
+        words = f"left out: {plural(left, 'piece')} of {prompt.command} without text"
         context.report(Notice(subtype="mcp_prompts", message=words))
     if not texts:
         raise CommandError(f"the server {prompt.server} says nothing for {prompt.command}")

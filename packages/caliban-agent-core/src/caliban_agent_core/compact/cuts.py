@@ -12,11 +12,6 @@ from caliban_agent_core.tasks import is_background_result
 from caliban_common.message import Message
 
 
-def lead_length(messages: Sequence[Message]) -> int:
-    """How many system messages lead."""
-    return next((n for n, message in enumerate(messages) if message.role != "system"), len(messages))
-
-
 def cuts(messages: Sequence[Message]) -> tuple[int, ...]:
     """The positions before which a cut orphans no result: before a reply, or before a user's own words."""
     positions = []

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 
-from caliban_agent_core.compact.cuts import cuts, lead_length, request_at_work, requests
+from caliban_agent_core.compact.cuts import cuts, request_at_work, requests
 from caliban_common.estimate import message_tokens
-from caliban_common.message import Message
+from caliban_common.message import Message, count_leading_system
 
 
 def drop_oldest(messages: tuple[Message, ...], *, target_tokens: int) -> tuple[Message, ...]:
@@ -21,7 +21,7 @@ def drop_oldest(messages: tuple[Message, ...], *, target_tokens: int) -> tuple[M
     if sum(sizes) <= target_tokens:
         return messages
     totals = list(accumulate(sizes, initial=0))
-    lead = lead_length(messages)
+    lead = count_leading_system(messages)
     asked = requests(messages)
     starts = frozenset(asked)
     options = [(cut, _kept(lead, asked, cut)) for cut in cuts(messages)]

@@ -12,14 +12,14 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from caliban_agent_core.compact.cuts import cuts, lead_length, request_at_work, requests
+from caliban_agent_core.compact.cuts import cuts, request_at_work, requests
 from caliban_agent_core.compact.drop import drop_oldest
 from caliban_agent_core.compact.summary import PREFIX, is_summary
 from caliban_agent_core.compact.transcript import transcript
 from caliban_agent_core.errors import CompactionFailed
 from caliban_agent_core.window import window_after
 from caliban_common.estimate import CHARS_PER_TOKEN, tokens
-from caliban_common.message import Message, NewId, new_id, system, user
+from caliban_common.message import Message, NewId, count_leading_system, new_id, system, user
 from caliban_common.usage import Usage
 from caliban_provider.assemble import Assembler
 from caliban_provider.errors import ContextTooLong, ProviderError
@@ -118,7 +118,7 @@ def _plan(messages: tuple[Message, ...], target_tokens: int) -> SummaryPlan:
 
 def _split(messages: tuple[Message, ...], start: int) -> SummaryPlan:
     """The parts around the cut nearest before `start`, at a request if one is not much further back."""
-    length = lead_length(messages)
+    length = count_leading_system(messages)
     lead = tuple(message for message in messages[:length] if not is_summary(message))
     earlier = tuple(message for message in messages[:length] if is_summary(message))
     asked = requests(messages)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from caliban_common.message import Message
 
 PREFIX = "Summary of earlier conversation:"
@@ -15,6 +17,11 @@ UPDATE = "<context_update>"
 def is_summary(message: Message) -> bool:
     """Whether `message` stands for older ones: it leads with the system prompt, and is not it."""
     return message.role == "system" and message.text.startswith(PREFIX)
+
+
+def system_prompt(messages: Iterable[Message]) -> tuple[Message, ...]:
+    """The system messages of a history but for summaries, which take the place of older messages."""
+    return tuple(message for message in messages if message.role == "system" and not is_summary(message))
 
 
 def is_reminder(text: str) -> bool:

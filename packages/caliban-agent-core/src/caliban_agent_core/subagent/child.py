@@ -13,7 +13,6 @@ from caliban_agent_core.agent import Agent
 from caliban_agent_core.attributed import AttributedProvider
 from caliban_agent_core.compact.transcript import middle_out
 from caliban_agent_core.hooks import ask_hooks, context_text, hook_fired, listening
-from caliban_agent_core.overflow import file_name
 from caliban_agent_core.subagent.definition import NICKNAMES, OWN_MODEL, AgentDefinition
 from caliban_agent_core.subagent.parts import SubAgentParts
 from caliban_agent_core.subagent.reach import matches, may_use
@@ -202,7 +201,6 @@ class SubAgentRun:
             effort=kind.effort or own.effort,
             response_schema=None,
             no_edit_nudge_turns=0,
-            overflow_dir=own.overflow_dir and own.overflow_dir / file_name(self._context.tool_use_id),
         )
         return Agent(
             AttributedProvider(asked.provider, kind.name),

@@ -82,9 +82,9 @@ def selected(
     """The tools of these names, in their order, and the names that no tool has. Case counts only at need."""
     exact = {spec.name: spec for spec in specs}
     folded = {name.casefold(): spec for name, spec in exact.items()}
-    found = {name: exact.get(name) or folded.get(name.casefold()) for name in names}
-    there = dict.fromkeys(spec.name for spec in found.values() if spec is not None)
-    return tuple(exact[name] for name in there), tuple(name for name in names if found[name] is None)
+    by_name = {name: exact.get(name) or folded.get(name.casefold()) for name in names}
+    there = dict.fromkeys(spec.name for spec in by_name.values() if spec is not None)
+    return tuple(exact[name] for name in there), tuple(name for name in names if by_name[name] is None)
 
 
 def ranked(query: str, specs: Iterable[ToolSpec]) -> tuple[ToolSpec, ...]:

@@ -91,10 +91,10 @@ class DeferredTools:
         if not self._holds:
             self._shown = tools
             return
-        found = [self._deferred[name] for name in self._active.names if name in self._deferred]
+        active = [self._deferred[name] for name in self._active.names if name in self._deferred]
         search = self._finder() if self._deferred else ()
-        self._shown = _same(self._shown, (*self._direct, *search, *found))
-        self._held = _same(self._held, tuple(tool for tool in self._deferred.values() if tool not in found))
+        self._shown = _same(self._shown, (*self._direct, *search, *active))
+        self._held = _same(self._held, tuple(tool for tool in self._deferred.values() if tool not in active))
 
     def _sort(self, tools: tuple[Tool, ...]) -> None:
         """Tell deferred tools from others. Of two with one name the first counts."""

@@ -49,7 +49,7 @@ def _line(row: SlashCommand) -> tuple[str, str]:
 def _one(registry: CommandRegistry, name: str) -> CommandAnswer:
     row = registry.find(name)
     if row is None:
-        near = did_you_mean(name, [row.name for row in registry])
+        near = did_you_mean(name, [row.name for row in registry], sign="/")
         shown = one_line(name, max_chars=80)
         raise UnknownCommand(f"there is no command /{shown}", hint=near or "/help lists all")
     lines = [f"/{row.name} {row.arguments}".rstrip(), row.summary]

@@ -191,7 +191,7 @@ class _Explorer:
             for found in names or ():
                 self.queue.append(((found, *simple.argv[index + 1 :]), depth))
 
-    def _delegated(self, words: tuple[str, ...], depth: int) -> None:
+    def _delegated(self, words: tuple[str, ...]) -> None:
         """What an option or a script in the arguments runs: a command may begin anywhere in it."""
         if len(words) > _MAX_WORDS:
             self.unknown = True
@@ -263,7 +263,7 @@ class _Explorer:
         if code := code_of(words):
             self.code.setdefault("\n".join(code))
             self.unknown = self.unknown or is_open(name, code)
-        self._delegated(words, depth)
+        self._delegated(words)
         self.queue.extend((command, depth) for command in (module_of(words), _run_by_git(words)) if command)
         if name not in WRAPPERS and name not in SHELLS and name not in HANDS_ON:
             return

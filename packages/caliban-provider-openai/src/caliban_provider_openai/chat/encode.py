@@ -7,7 +7,7 @@ from typing import Any
 
 from caliban_common.codec import dumps
 from caliban_common.history import is_same_model
-from caliban_common.message import Message
+from caliban_common.message import Message, count_leading_system
 from caliban_common.tool import ToolSpec
 from caliban_provider.errors import InvalidRequest
 from caliban_provider.memo import Memo
@@ -16,7 +16,6 @@ from caliban_provider_openai.body import (
     MEMO_BYTES,
     Body,
     conversation_key,
-    count_leading,
     instructions,
     nothing_to_send,
 )
@@ -58,7 +57,7 @@ class ChatEncoder:
 
         Raises `InvalidRequest` when there is nothing to send, or the model takes no tools here.
         """
-        leading = count_leading(request.messages)
+        leading = count_leading_system(request.messages)
         items: list[bytes] = []
         issued: set[str] = set()
         quirks = for_model(self._quirks, self._base_model or request.model)

@@ -8,7 +8,7 @@ from typing import Any
 
 from caliban_common.codec import dumps
 from caliban_common.history import is_same_model
-from caliban_common.message import Message
+from caliban_common.message import Message, count_leading_system
 from caliban_common.tool import ToolSpec
 from caliban_provider.memo import Memo
 from caliban_provider.request import CompletionRequest
@@ -16,7 +16,6 @@ from caliban_provider_openai.body import (
     MEMO_BYTES,
     Body,
     conversation_key,
-    count_leading,
     instructions,
     nothing_to_send,
 )
@@ -69,7 +68,7 @@ class ResponsesEncoder:
     def body(self, request: CompletionRequest) -> Body:
         """The body of `request`. Raises `InvalidRequest` when there is nothing to send."""
         row = facts(self._base_model or request.model)
-        leading = count_leading(request.messages)
+        leading = count_leading_system(request.messages)
         items: list[bytes] = []
         issued: set[str] = set()
         for message in request.messages[leading:]:

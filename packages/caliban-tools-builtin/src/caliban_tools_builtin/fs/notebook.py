@@ -6,14 +6,13 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from json.decoder import scanstring  # type: ignore[attr-defined]
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
 from msgspec import Struct
 
 from caliban_common.lazy import lazy_pattern
 from caliban_tools_builtin.errors import FileRefused
 
-CellType: TypeAlias = Literal["code", "markdown", "raw"]
 CELL_TYPES: Final = ("code", "markdown", "raw")
 _BLANK: Final = lazy_pattern(r"[ \t\r\n]*")
 _DECODER: Final = json.JSONDecoder()

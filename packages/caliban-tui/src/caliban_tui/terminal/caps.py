@@ -11,9 +11,6 @@ from msgspec.structs import replace
 from caliban_common.lazy import lazy_pattern
 from caliban_tui.theme.colour import Rgb
 
-ANSWERS_S: Final = 0.15
-"""So long answers are listened for, at most, before a choice that needs them; keys are read meanwhile."""
-
 PUSH_KEYS: Final = b"\x1b[>1u"
 """Kitty's keyboard protocol, to tell keys apart; sent only where it was answered for."""
 

@@ -197,7 +197,7 @@ def _pin_notes(config: ServerConfig) -> Iterator[str]:
         yield error.message
         return
     if pins is not None and pins.waits:
-        yield f"{plural(len(pins.seen), 'tool')} wait to be looked at: caliban mcp review {config.name}"
+        yield f"{plural(len(pins.seen), 'tool')} to be looked at: caliban mcp review {config.name}"
 
 
 def _lines(one: Examined) -> Iterator[str]:

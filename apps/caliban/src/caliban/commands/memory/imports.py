@@ -133,4 +133,4 @@ def _agrees(count: int, signals: EarlySignals) -> bool:
     """Whether a person agrees. Raises `CommandRefused` where nobody can be asked."""
     if not can_answer():
         raise CommandRefused("nobody can be asked here", hint="--yes approves without asking")
-    return says_yes(f"may {plural(count, 'file')} be told to models as they are now?", signals)
+    return says_yes(f"may models be told {plural(count, 'file')}, as shown?", signals)

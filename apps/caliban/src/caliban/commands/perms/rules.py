@@ -82,7 +82,7 @@ def add_rule(invocation: Invocation) -> int:
                 )
             complain(f"caliban: {finding.message}\n")
     path = store.add([rule])
-    _say_waits(invocation, scope, [rule])
+    _say_waits(scope, [rule])
     return print_text(f"added to {path}: {_words(rule)}\n  {describe(Rule(**rule))}\n")
 
 
@@ -132,7 +132,7 @@ def import_rules(invocation: Invocation) -> int:
     if fresh and not values["dry_run"]:
         lines.append(f"written to {store.add([rule_row(rule) for rule in fresh])}")
     if not values["dry_run"]:
-        _say_waits(invocation, scope, [rule_row(rule) for rule in fresh])
+        _say_waits(scope, [rule_row(rule) for rule in fresh])
     for rule in fresh:
         name = unknown_tool(rule.pattern)
         if name is not None:
@@ -273,7 +273,7 @@ def _refuse_unknown_tool(pattern: str) -> None:
     complain(f"caliban: there is no tool {name} in this version; the rule does nothing without it\n")
 
 
-def _say_waits(invocation: Invocation, scope: Scope, rules: list[dict[str, Any]]) -> None:
+def _say_waits(scope: Scope, rules: list[dict[str, Any]]) -> None:
     if scope in ("project", "local") and any(rule["action"] == "allow" for rule in rules):
         complain(
             "caliban: allow rules of a project count once this is trusted: caliban trust add "

@@ -152,6 +152,8 @@ def _listed(inputs: RewindInputs, *, as_json: bool) -> str:
             rows.append(dumps(row).decode())
             continue
         files = plural(len(manifest.entries), "file") if manifest.entries else "no files"
+        if manifest.kind == "damaged":
+            files = "files unknown"
         state = {"cleared": ", given up for room", "rewind": ", put back"}.get(manifest.kind, "")
         when, title = visible(one_line(manifest.created_at)) or "-", visible(one_line(manifest.title))
         rows.append(f"{manifest.prompt_index:4}  {when:20}  {files}{state}  {title}")

@@ -50,7 +50,7 @@ def told(rewound: Rewound, workspace: Path, *, dry_run: bool) -> str:
     if rewound.cut is not None:
         gone = plural(rewound.cut.removed, "message")
         verb = "went back by" if rewound.done else "would go back by"
-        lines.append(f"the conversation {verb} {gone}; {plural(len(rewound.cut.kept), 'message')} stay")
+        lines.append(f"the conversation {verb} {gone}; {plural(len(rewound.cut.kept), 'message')} left")
     elif not rewound.files:
         lines.append(
             "no file was changed since, as far as is known" if rewound.barred else "no file was changed since"

@@ -53,7 +53,7 @@ def list_sessions(invocation: Invocation) -> int:
         heads = _matching(store, heads, values["search"], values["limit"], hits)
     chosen = list(heads)[: values["limit"]]
     prices = SavedPrices(build_settings(options.settings, workspace))
-    rows = _rows(chosen, listed, is_tree=bool(values["tree"]))
+    rows = _rows(chosen, is_tree=bool(values["tree"]))
     if values["json"]:
         lines = [
             json.dumps(_data(head, prices, depth, hits.get(head.name)), ensure_ascii=False)
@@ -114,9 +114,7 @@ def _matching(
             yield head
 
 
-def _rows(
-    chosen: list[SessionHead], listed: Sequence[SessionHead], *, is_tree: bool
-) -> list[tuple[int, SessionHead]]:
+def _rows(chosen: list[SessionHead], *, is_tree: bool) -> list[tuple[int, SessionHead]]:
     """The sessions to show, each with its depth."""
     if not is_tree:
         return [(0, head) for head in chosen]

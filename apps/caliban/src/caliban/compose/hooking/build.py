@@ -129,7 +129,7 @@ def _agents(inputs: HookInputs) -> Investigations:
     """The agents that judge. Raises `BadHook` for a hook that names none of them."""
     from caliban.compose.agent import agent_options
     from caliban.compose.hooking.investigator import Investigator, InvestigatorParts
-    from caliban.compose.session import EPHEMERAL
+    from caliban_agent_core.options import EPHEMERAL
 
     run = inputs.run
     limits = agent_options(run.options.model, run.options.workspace, run.settings, EPHEMERAL)

@@ -94,7 +94,7 @@ class _TrackedTool:
 
 def _state(path: str) -> _State:
     try:
-        found = Path(path).stat()
+        status = Path(path).stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino, found.st_mode
+    return status.st_mtime_ns, status.st_size, status.st_ino, status.st_mode

@@ -27,17 +27,17 @@ class FleetTools:
 
     async def call(self, server: str, tool: str, input: Mapping[str, Any]) -> str:
         """The text that a tool answers with; see `ServerTools`. Raises `HookFailed` and what servers do."""
-        found = self._server(server)
-        await found.connected()
-        offered = next((one for one in found.tools if one.tool.name == tool), None)
+        fleet_server = self._server(server)
+        await fleet_server.connected()
+        offered = next((one for one in fleet_server.tools if one.tool.name == tool), None)
         shown = one_line(tool, max_chars=80)
         if offered is None:
-            meant = did_you_mean(tool, [one.tool.name for one in found.tools])
-            words = meant or f"caliban mcp get {found.name} shows what it has"
-            raise HookFailed(f"the MCP server {found.name} offers no tool {shown!r} here; {words}")
+            meant = did_you_mean(tool, [one.tool.name for one in fleet_server.tools])
+            words = meant or f"caliban mcp get {fleet_server.name} shows what it has"
+            raise HookFailed(f"the MCP server {fleet_server.name} offers no tool {shown!r} here; {words}")
         if not self._permissions.offers(offered.spec):
-            raise HookFailed(f"a rule denies the tool {shown!r} of the MCP server {found.name}")
-        output = output_of(await found.call(tool, input, lambda _: None))
+            raise HookFailed(f"a rule denies the tool {shown!r} of the MCP server {fleet_server.name}")
+        output = output_of(await fleet_server.call(tool, input, lambda _: None))
         text = "\n".join(part.text for part in output.content if isinstance(part, TextBlock))
         if output.is_error:
             raise HookFailed(f"the tool {shown!r} says that it failed: {one_line(text, max_chars=300)}")
@@ -45,9 +45,9 @@ class FleetTools:
 
     def _server(self, name: str) -> RunServer:
         fleet = self._board.servers
-        found = None if fleet is None else fleet.find(name)
-        if found is not None:
-            return found
+        known = None if fleet is None else fleet.find(name)
+        if known is not None:
+            return known
         shown = one_line(name, max_chars=80)
         idle = () if fleet is None else fleet.statuses
         why = next((f": {status.words}" for status in idle if status.name == name), "")

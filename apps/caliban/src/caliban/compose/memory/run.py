@@ -70,9 +70,9 @@ class RunMemory:
             return None
         from caliban_memory import find_memory
 
-        found = find_memory(self._options())
-        self._tell(found.left_out)
-        return found
+        memory = find_memory(self._options())
+        self._tell(memory.left_out)
+        return memory
 
     def texts(self) -> tuple[tuple[MemoryFile, str], ...]:
         """The files that a session is told from its start, each as it stands in the prompt."""
@@ -141,11 +141,11 @@ class RunMemory:
         for text in paths:
             path = self._placed(text)
             if agent in self._nested or self._may_matter(path):
-                found = self._nested_of(agent).touch(path)
-                files += found
+                nested_files = self._nested_of(agent).touch(path)
+                files += nested_files
                 if self.hooks is not None:
                     facts = {"trigger": str(path), "agent": agent}
-                    self._loads += (event for file in found for event in _loads(file, **facts))
+                    self._loads += (event for file in nested_files for event in _loads(file, **facts))
         nested = self._nested.get(agent)
         if nested is not None:
             self._tell(nested.left_out)
@@ -188,8 +188,8 @@ class RunMemory:
             from caliban_memory import MemorySet, NestedMemory
 
             told = () if agent else self._told
-            found = self.found if self.found is not None else MemorySet()
-            self._nested[agent] = NestedMemory(self._options(), found, told)
+            session_files = self.found if self.found is not None else MemorySet()
+            self._nested[agent] = NestedMemory(self._options(), session_files, told)
         return self._nested[agent]
 
     def _options(self) -> MemoryOptions:

@@ -249,10 +249,10 @@ def _within(root: Path, inside: str) -> Path:
 
 
 def _pinned(data: bytes, source: PluginSource) -> bytes:
-    found = sha256(data).hexdigest()
-    if source.sha256 and found != source.sha256:
+    digest = sha256(data).hexdigest()
+    if source.sha256 and digest != source.sha256:
         raise SourceFailed(
-            f"{source.at} is not what it should be: its sha256 is {found}, not {source.sha256}",
+            f"{source.at} is not what it should be: its sha256 is {digest}, not {source.sha256}",
             hint="whoever offers it has changed it, or somebody in between has",
         )
     return data
@@ -260,10 +260,10 @@ def _pinned(data: bytes, source: PluginSource) -> bytes:
 
 def _redirected(url: str, target: str) -> str:
     """Where a redirect leads: never from https to anything else."""
-    found = urljoin(url, target)
-    if urlsplit(found).scheme != urlsplit(url).scheme or urlsplit(found).username is not None:
+    address = urljoin(url, target)
+    if urlsplit(address).scheme != urlsplit(url).scheme or urlsplit(address).username is not None:
         raise SourceFailed(f"{url} redirects to what is not asked")
-    return found
+    return address
 
 
 def local_path(text: str) -> str:

@@ -26,8 +26,8 @@ def browser_command(url: str, environ: Mapping[str, str]) -> Sequence[str] | Non
     if sys.platform == "win32":
         return ("rundll32", "url.dll,FileProtocolHandler", url)
     shown = any(environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"))
-    found = next((path for name in _OPENERS if (path := shutil.which(name, path=environ.get("PATH")))), None)
-    return (found, url) if shown and found is not None and Path(found).is_absolute() else None
+    opener = next((path for name in _OPENERS if (path := shutil.which(name, path=environ.get("PATH")))), None)
+    return (opener, url) if shown and opener is not None and Path(opener).is_absolute() else None
 
 
 def open_browser(url: str, environ: Mapping[str, str]) -> bool:

@@ -15,7 +15,7 @@ from anyio import to_thread
 from msgspec import Struct
 
 from caliban.errors import CommandRefused
-from caliban_agent_core.overflow import cap_output
+from caliban_agent_core.overflow import cap_output, marked
 from caliban_common.errors import CalibanError
 from caliban_common.masked import masked_message
 from caliban_common.message import Message, ResultPart
@@ -141,14 +141,14 @@ async def _within(app: App, prompt: ServerPrompt, server: RunServer, said: Promp
                 cap_chars=cap,
                 directory=limits.overflow_dir,
                 session_id=limits.session_id,
-                tool_use_id=f"{prompt.full_name}-{number}",
+                tool_use_id=partial(marked, f"{prompt.full_name}-{number}"),
             )
         )
         messages.append(Message(role=one.role, content=capped.content))
         cap = max(cap - len(capped.text), 1) if cap else 0
     if len(said.messages) > MAX_MESSAGES:
         left = plural(len(said.messages) - MAX_MESSAGES, "message")
-        words = f"{left} of the prompt {prompt.command} are left out"
+        words = f"left out of the prompt {prompt.command}: {left}"
         app.reporter(Notice(subtype="mcp_prompts", message=words))
     description = one_line(without_hidden(said.description), max_chars=MAX_LINE_CHARS)
     return FetchedPrompt(description=description, messages=tuple(messages))

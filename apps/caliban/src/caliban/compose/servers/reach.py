@@ -21,8 +21,8 @@ class ReachGuard(EgressGuard, frozen=True, kw_only=True):
 
     async def addresses(self, origin: Origin) -> tuple[str, ...]:
         """What to dial for `origin`; see `EgressGuard`."""
-        found = await anyio.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM)
-        addresses = tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
+        resolved = await anyio.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM)
+        addresses = tuple(dict.fromkeys(str(entry[4][0]) for entry in resolved))
         for address in addresses:
             if not may_dial(address, self.reach):
                 raise InvalidRequest(

@@ -138,7 +138,7 @@ class GoBack:
         replaced = await self._session.summarise_part(manifest.prompt_id, side)
         if replaced is None:
             raise CommandRefused("there is nothing on that side of the prompt to be summarised")
-        return Restored(words=f"{replaced.reason}: {plural(len(replaced.messages), 'message')} stay")
+        return Restored(words=f"{replaced.reason}: {plural(len(replaced.messages), 'message')} left")
 
 
 def _named(points: RewindPoints, index: int) -> Manifest:
