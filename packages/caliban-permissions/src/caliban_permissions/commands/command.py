@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import posixpath
 from collections.abc import Iterator
 
@@ -34,6 +35,8 @@ _NETWORK = ("/dev/tcp/", "/dev/udp/")
 _MAX_COMMANDS = 128
 _MOVES = (("cd",), ("pushd",), ("popd",))
 _MAX_BASES = 4
+_AND_THEN = frozenset(("&&", "|", "|&"))
+"""What joins commands of which none runs where the first one failed."""
 
 
 class ShellCommand:
@@ -52,7 +55,11 @@ class ShellCommand:
 
     @cached_property
     def simple_commands(self) -> tuple[SimpleSubject, ...]:
-        """The simple commands in order. A `cd` adds a directory in which later simple commands may run."""
+        """The simple commands in order.
+
+        A `cd` adds a directory in which later simple commands may run; one that the line begins with, and on
+        which all else in it depends, says where they run.
+        """
         subjects = []
         bases: tuple[str, ...] = (self.cwd,)
         through_links = False
@@ -66,10 +73,21 @@ class ShellCommand:
             elif moves == "cd" and known:
                 target = _cd_target(simple)
                 through_links = through_links or not all(self._is_literal(target, base) for base in bases)
-                bases = tuple(dict.fromkeys((*bases, *self._moved(simple, bases))))
+                moved = tuple(self._moved(simple, bases))
+                is_certain = simple is self._condition and all(map(os.path.isdir, moved))
+                bases = moved if is_certain else tuple(dict.fromkeys((*bases, *moved)))
                 # The shell takes a `..` for the directory by whose name it came, not for the one it is in.
                 known = len(bases) <= _MAX_BASES and not (through_links and ".." in target.split("/"))
         return tuple(subjects)
+
+    @property
+    def _condition(self) -> SimpleCommand | None:
+        """The `cd` in `cd DIRECTORY && A | B && C`: where it fails, nothing of the line runs."""
+        first, *rest = self.line.pieces or ("",)
+        if not isinstance(first, SimpleCommand) or first.assigns or first.redirects or self.line.opaque:
+            return None
+        operators = [piece for piece in rest if not isinstance(piece, SimpleCommand)]
+        return first if operators[:1] == ["&&"] and _AND_THEN.issuperset(operators) else None
 
     @cached_property
     def written(self) -> tuple[Written, ...]:

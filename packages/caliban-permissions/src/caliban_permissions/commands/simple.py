@@ -57,6 +57,7 @@ class CommandContext(Protocol):
     text: str
     tools: tuple[str, ...]
     place: PathContext
+    cwd: str
     directories: Directories
 
     @property
@@ -223,7 +224,8 @@ class SimpleSubject:
         )
         if not self.known and self.parsed.argv[:1] != ("cd",):
             doubts.append(Opacity("change to a directory that is not known"))
-        away = next((base for base in self.bases[1:] if not self.command.place.inside(base)), None)
+        elsewhere = (base for base in self.bases if base != self.command.cwd)
+        away = next((base for base in elsewhere if not self.command.place.inside(base)), None)
         if away is not None and self.parsed.argv[:1] != ("cd",):
             doubts.append(Opacity("change to a directory outside the workspace", away))
         return tuple(doubts)
