@@ -134,6 +134,7 @@ HEAVY_AT_IMPORT: Mapping[str, tuple[str, ...]] = {
 """Module -> the heavy libraries that importing it may load."""
 
 LAZY_DOORS: Mapping[str, str] = {
+    "caliban_permissions.readonly.judge": "ignore files are read where a search would find something",
     "caliban.__main__": "imports are made quick before there are any",
     "caliban.import_cache": "what serves a module is loaded when that module is",
     "caliban.entry": "looks at the arguments before it imports anything more",

@@ -24,13 +24,13 @@ from caliban_mcp_client.target import Verdict
 from caliban_mcp_client.values import McpTool, PromptsChanged, ServerLost, ServerRestarted, ToolsChanged
 
 if TYPE_CHECKING:
+    from caliban_mcp.results import Look
     from caliban_mcp_client import McpClient
     from caliban_mcp_client.content import CallResult, McpPrompt
 
 MAX_PROBLEMS: Final = 8
 RENEW_S: Final = 24 * 3600
 """So old is what is remembered before it is written anew although nothing has changed."""
-
 CALM_LISTS: Final = 20
 """So many times a list is asked for at once where it changes; from then on at most once in a second."""
 
@@ -55,7 +55,7 @@ class RunServer:
         self.is_dated: bool = False
         self.was_silent: bool = False
         self._parts = parts
-        self.look = parts.look
+        self.look: Look = parts.look
         self._changed = changed
         self._error: CalibanError | None = None
         self._verdict: Verdict | None = None

@@ -218,7 +218,7 @@ class Survey:
             return False
         if _spared(reach, below):
             return False
-        if not reach.ignored and is_ignored(path, git_only=reach.held == "untracked"):
+        if not reach.ignored and is_ignored(path, below=len(below), git_only=reach.held == "untracked"):
             return False
         if reach.held == "untracked":
             tree = self._tree_at(path)
@@ -312,7 +312,7 @@ def _staged(tree: WorkingTree) -> Callable[[IndexEntry], bool]:
 
 def _filled_by_tools(reach: Reach, entry: os.DirEntry[str]) -> bool:
     """Whether a directory of many files, as package managers fill them, is left out by an ignore file."""
-    return not reach.ignored and entry.name in NOT_OURS and is_ignored(entry.path)
+    return not reach.ignored and entry.name in NOT_OURS and is_ignored(entry.path, below=1)
 
 
 def _spared(reach: Reach, below: Parts) -> bool:

@@ -105,6 +105,8 @@ def _of_tree(tree: Tree, workspace: Workspace) -> str | None:
                     if left < 0:
                         return "there are too many files to look at"
                     problem = _of_entry(entry, tree, workspace)
+                    if problem is not None and tree.ignoring and _is_left_out(entry, roots):
+                        continue
                     if tree.fed and tree.bare and directory in roots and entry.name.startswith("-"):
                         problem = problem or f"the name {entry.name!r} becomes an option"
                     if problem is not None:
@@ -123,6 +125,14 @@ def _of_tree(tree: Tree, workspace: Workspace) -> str | None:
         except (OSError, ValueError):
             return f"{directory} cannot be looked at"
     return None
+
+
+def _is_left_out(entry: os.DirEntry[str], roots: tuple[str, ...]) -> bool:
+    """Whether an ignore file names the entry, or a directory between it and the one that is searched."""
+    from caliban_permissions.reach.ignored import is_ignored
+
+    root = max((root for root in roots if entry.path.startswith(f"{root}/")), key=len, default="")
+    return bool(root) and is_ignored(entry.path, below=entry.path.count("/") - root.count("/"))
 
 
 def _of_entry(entry: os.DirEntry[str], tree: Tree, workspace: Workspace) -> str | None:

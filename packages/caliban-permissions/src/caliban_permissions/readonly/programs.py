@@ -154,11 +154,15 @@ def _ripgrep(arguments: KnownArguments, operands: tuple[str, ...], files: tuple[
     names = readmitted(arguments)
     hidden = bool(arguments.options & {"hidden", ".", "u", "unrestricted", "no-ignore"})
     hidden = hidden or names is not None
-    trees = _trees(operands or (".",), hidden=hidden, names=names or (), bare=not operands)
+    ignoring = names is None and arguments.options.isdisjoint(_NO_IGNORE)
+    roots = operands or (".",)
+    trees = tuple(
+        Tree(root, hidden, names=names or (), bare=not operands, ignoring=ignoring) for root in roots
+    )
     lists = arguments.options & ({"files"} | _FILES_ALONE) and arguments.options <= _LISTS_WITH
     null = bool(arguments.options & {"0", "null"})
     if "files" in arguments.options:
-        return Reads(files=files, places=operands or (".",), listed=trees, null=null)
+        return Reads(files=files, places=roots, listed=trees, null=null)
     return Reads(files=files, trees=trees, listed=trees if lists else (), null=null)
 
 
@@ -173,6 +177,7 @@ def _trees(
     return tuple(Tree(root, hidden, links, names, bare=bare) for root in roots)
 
 
+_NO_IGNORE = frozenset(("u", "unrestricted", "no-ignore", "no-ignore-vcs", "no-ignore-parent"))
 _FILES_ALONE = frozenset({"l", "L", "files-with-matches", "files-without-match"})
 _LISTS_WITH = _FILES_ALONE | frozenset(
     "files i S s v w x n N H I F P U u 0 . ignore-case smart-case case-sensitive word-regexp line-regexp "

@@ -12,7 +12,7 @@ class Tree(Struct, frozen=True):
     `names` only files whose name matches one of these globs are read; `split` means that the names of the
     files go through a program that cuts them at blanks. `bare` names are printed without the directory that
     they are in, `indexed` ones come from the index of a repository, and `fed` ones become arguments. What is
-    `optional` may be a file as well, or nothing.
+    `optional` may be a file as well, or nothing. With `ignoring`, what ignore files name is not among it.
     """
 
     root: str
@@ -24,6 +24,7 @@ class Tree(Struct, frozen=True):
     indexed: bool = False
     fed: bool = False
     optional: bool = False
+    ignoring: bool = False
 
 
 class Reads(Struct, frozen=True):
