@@ -148,7 +148,7 @@ def failed(verb: str, path: Path, error: OSError | ValueError) -> FileFailed:
     """The error that says that `verb` on `path` was refused, and why."""
     if isinstance(error, OSError):
         reason = (error.strerror or str(error)).lower()
-        hint = "free some space and try again" if error.errno in _FULL else None
+        hint = _way_on(error)
     else:
         reason, hint = f"no file can have this name: {error}", None
     missing = isinstance(error, FileNotFoundError)
@@ -156,6 +156,17 @@ def failed(verb: str, path: Path, error: OSError | ValueError) -> FileFailed:
 
 
 _FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
+
+
+def _way_on(error: OSError) -> str | None:
+    """What a person does about it, where that is known."""
+    if error.errno in _FULL:
+        return "free some space and try again"
+    if isinstance(error, PermissionError):
+        return "look whose it is, and each folder above it"
+    if error.errno == errno.EROFS:
+        return "look what it is mounted from: nothing can be written there"
+    return None
 
 
 def _refuse_special(path: Path, status: os.stat_result) -> None:

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from caliban_common.errors import CalibanError
 from caliban_common.files import read_regular, write_atomic
+from caliban_sessions.errors import SessionUnreadable
 from caliban_sessions.files import SessionFiles
 from caliban_sessions.head import read_head
 from caliban_sessions.name import is_name
@@ -55,6 +56,7 @@ def heads_in(directory: Path, *, at_ns: int) -> list[SessionHead]:
     """The heads of all sessions in `directory`, the one used last first; damaged files have a `problem`.
 
     `at_ns` is the time by the clock of the files: what changed just before it is looked at again next time.
+    Raises `SessionUnreadable` where the system lets nobody look.
     """
     packed = _packed(_marks(directory))
     known, heads = _read(directory / NAME)
@@ -77,7 +79,7 @@ def heads_in(directory: Path, *, at_ns: int) -> list[SessionHead]:
 
 
 def _marks(directory: Path) -> Iterator[Mark]:
-    """What each file is now that may be one of a session. No link is followed."""
+    """What each file is now that may be one of a session. No link is followed. Raises `SessionUnreadable`."""
     try:
         with os.scandir(directory) as files:
             for file in files:
@@ -89,8 +91,14 @@ def _marks(directory: Path) -> Iterator[Mark]:
                         continue  # it went meanwhile
                     modified_ns = status.st_mtime_ns & LAST_64_BITS
                     yield name, modified_ns, status.st_ctime_ns, status.st_size, status.st_ino
+    except PermissionError as error:
+        raise SessionUnreadable(
+            f"cannot look at {directory}: permission denied",
+            hint="look whose it is, and each folder above it",
+            path=directory,
+        ) from error
     except OSError:
-        pass  # there is none yet, or nobody may look: the first session that is opened says which
+        pass  # there is none yet: the first session that is opened says why there cannot be one
 
 
 def _session(mark: Mark) -> str:
@@ -108,7 +116,7 @@ def _unpacked(packed: bytes) -> list[Mark]:
 def _read(path: Path) -> tuple[bytes, list[SessionHead]]:
     """The marks of the index, packed, and its heads; none of either where it is not what was written."""
     nothing = _packed(()), list[SessionHead]()
-    if path.is_symlink():
+    if os.path.islink(path):  # noqa: PTH114 - says nothing of what nobody may look at
         return nothing
     try:
         data = memoryview(read_regular(path, max_bytes=MAX_BYTES))

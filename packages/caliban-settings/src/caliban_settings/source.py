@@ -101,7 +101,9 @@ def read_file(path: Path, scope: Scope, *, parsed: bool = True) -> Source | None
         return None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise SettingsError(f"cannot look at {path}: {reason.lower()}") from error
+        raise SettingsError(
+            f"cannot look at {path}: {reason.lower()}", hint="look whose it is, and each folder above it"
+        ) from error
     if scope == "managed":
         refuse_foreign_policy(path)
     try:

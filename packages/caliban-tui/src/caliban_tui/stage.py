@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Final
 
 import anyio
+from msgspec.structs import replace
 
 from caliban_tui.compose import compose
 from caliban_tui.errors import TerminalGone
@@ -18,7 +19,7 @@ from caliban_tui.screen import UNSCROLLED, CursorShape, ScreenSize, ScrollRoom
 from caliban_tui.terminal.tty import LEAVE_S, Tty
 from caliban_tui.transcript.blocks import CallBlock, TranscriptBlock
 from caliban_tui.transcript.fold import left_open
-from caliban_tui.transcript.view import ConversationView, ended
+from caliban_tui.transcript.view import ConversationView, RunningCall, begun, ended
 from caliban_tui.ui import UiState
 
 FRAME_S: Final = 1 / 30
@@ -158,6 +159,16 @@ class Stage:
         self._unpainted.clear()
         self.send(self.painter.redraw(self.tty.size()) + CLEARED)
         self.paint()
+
+    @contextmanager
+    def working(self, calls: tuple[RunningCall, ...]) -> Iterator[None]:
+        """For the length of a block something is at work, `calls` among it."""
+        self.view = replace(begun(self.view, time.monotonic()), calls=calls)
+        self.changed()
+        try:
+            yield
+        finally:
+            self.view = ended(self.view)
 
     def settle(self) -> None:
         """Take what is open for all that comes of it: into the transcript."""

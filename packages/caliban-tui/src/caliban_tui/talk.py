@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -37,18 +38,16 @@ from caliban_tui.transcript.blocks import AnswerBlock, NoticeBlock, PromptBlock,
 from caliban_tui.transcript.fold import fold
 from caliban_tui.transcript.joined import read_joined
 from caliban_tui.transcript.saved import resumed_blocks
-from caliban_tui.transcript.view import RunningCall, begun, ended
+from caliban_tui.transcript.view import RunningCall, begun, progressed
 from caliban_tui.waiting import WaitingLine, WaitingLines
-from caliban_tui.words import attached_to, is_note, with_text
+from caliban_tui.words import attached_to, fault_told, is_note, with_text
 
 if TYPE_CHECKING:
     from caliban_drive.result import PromptResult
 
 SHELL_ID: Final = "typed"
-PROGRESS_CHARS: Final = 2000
 IDLE_S: Final = 1.0
 THINKING_S: Final = 0.25
-FAULT: Final = "this is a fault in caliban"
 
 
 class TalkScreen(Protocol):
@@ -166,8 +165,7 @@ class Talk:
         return called is not None and "running" in called[0].places
 
     async def _beside(self, text: str) -> None:
-        called = self.host.commands.called(text)
-        if called is not None:
+        if (called := self.host.commands.called(text)) is not None:
             await self._command(text, *called, place_is_running=True)
 
     async def _steer(self, text: str, shown: str) -> None:
@@ -197,11 +195,7 @@ class Talk:
         except Exception as error:
             if self._screen.shows_faults:
                 raise
-            words = one_line(str(error), max_chars=300)
-            hint = "please report it; CALIBAN_DEBUG=1 shows where it happened"
-            self._show(
-                NoticeBlock(level="error", text=f"{FAULT}: {type(error).__name__}: {words}", hint=hint)
-            )
+            self._show(fault_told(error))
 
     async def _do(self, line: WaitingLine) -> None:
         text = line.text
@@ -223,10 +217,10 @@ class Talk:
     async def _command(self, line: str, command: SlashCommand, words: str, *, place_is_running: bool) -> None:
         place: Place = "running" if place_is_running else "idle"
         answer = await self._interruptible(partial(self.host.commands.run, command, words, self.host, place))
-        if answer is not None:
-            await self._answered(line, answer)
-        else:
+        if answer is None:
             self._show(NoticeBlock(level="info", text=f"/{command.name} was interrupted"))
+        else:
+            await self._answered(line, answer)
 
     async def _interruptible(self, work: Callable[[], Awaitable[CommandAnswer]]) -> CommandAnswer | None:
         """What `work` gives; `None` where it was interrupted."""
@@ -272,14 +266,21 @@ class Talk:
                 await self._screen.show_effect(effect, parts)
 
     async def _submitted(self, effect: SubmitPrompt) -> None:
-        message = with_text(await self.host.message(effect.references), effect.text)
-        line = WaitingLine(
-            text=effect.text, message=message, shown=effect.shown, model=effect.model, effort=effect.effort
-        )
+        line = WaitingLine(text=effect.text, shown=effect.shown, model=effect.model, effort=effect.effort)
+        making = partial(self.host.message, effect.references)
         if self.is_at_work:
-            self._lines.put(line)
-        else:
-            await self._prompt(line)
+            self._lines.put(replace(line, message=with_text(await making(), effect.text)))
+        elif (message := await self._awaited(line, making)) is not None:
+            await self._prompt(replace(line, message=with_text(message, effect.text)))
+
+    async def _awaited(self, line: WaitingLine, making: Callable[[], Awaitable[Message]]) -> Message | None:
+        """What `making` gives for `line`, shown meanwhile; interrupted, `None`, and it is a draft again."""
+        made: list[Message] = []
+        with self._lines.being_taken(line), self._working():
+            made.append(await making())
+        if not made:
+            self._screen.give_back((line,))
+        return next(iter(made), None)
 
     async def _made(self, line: WaitingLine) -> Message:
         """The prompt that a line makes; where it makes none, the line is a draft again. Raises likewise."""
@@ -298,26 +299,26 @@ class Talk:
             self._lines.put(WaitingLine(text=text))
 
     async def _shell(self, line: str) -> None:
-        now = time.monotonic()
-        call = RunningCall(tool_use_id=SHELL_ID, name="!", summary=f"! {one_line(line)}", began_s=now)
-        self._stage.view = replace(begun(self._stage.view, now), calls=(call,))
+        summary = f"! {one_line(line)}"
+        call = RunningCall(tool_use_id=SHELL_ID, name="!", summary=summary, began_s=time.monotonic())
 
         def progress(text: str) -> None:
-            calls = tuple(
-                replace(call, progress=(call.progress + text)[-PROGRESS_CHARS:])
-                for call in self._stage.view.calls
-            )
-            self._stage.view = replace(self._stage.view, calls=calls)
+            self._stage.view = progressed(self._stage.view, text)
             self._stage.changed()
 
-        block: TranscriptBlock = NoticeBlock(level="warning", text=f"! {one_line(line)} was interrupted")
+        block: TranscriptBlock = NoticeBlock(level="warning", text=f"{summary} was interrupted")
+        with self._working(call):
+            block = await self.host.shell(line, progress)
+        self._show(block)
+
+    @contextmanager
+    def _working(self, *calls: RunningCall) -> Iterator[None]:
+        """What the block does is seen as work, and an interrupt ends the block."""
         try:
-            with anyio.CancelScope() as self._work:
-                block = await self.host.shell(line, progress)
+            with self._stage.working(calls), anyio.CancelScope() as self._work:
+                yield
         finally:
             self._work = None
-            self._stage.view = ended(self._stage.view)
-        self._show(block)
 
     async def _note(self, note: str) -> None:
         places = self.host.note_places()
@@ -330,7 +331,9 @@ class Talk:
         self._show(NoticeBlock(level="info", text=words))
 
     async def _prompt(self, line: WaitingLine) -> None:
-        message = line.message or await self._made(line)
+        message = line.message or await self._awaited(line, partial(self._made, line))
+        if message is None:
+            return
         if line.model or line.effort:
             async with self.host.asked_as(line.model, line.effort):
                 await self._asked(line, message)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 import anyio
 from msgspec import Struct
@@ -30,6 +31,7 @@ class WaitingLines:
 
     def __init__(self) -> None:
         self._lines: deque[WaitingLine] = deque()
+        self._taken: WaitingLine | None = None
         self._came = anyio.Event()
 
     def __bool__(self) -> bool:
@@ -37,8 +39,18 @@ class WaitingLines:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """What waits, for a person."""
-        return tuple(line.shown or line.text for line in self._lines)
+        """What waits, for a person; first what is taken and stands nowhere else yet."""
+        taken = () if self._taken is None else (self._taken,)
+        return tuple(line.shown or line.text for line in (*taken, *self._lines))
+
+    @contextmanager
+    def being_taken(self, line: WaitingLine) -> Iterator[None]:
+        """For the length of a block `line` is out of the row, and still shown in it."""
+        self._taken = line
+        try:
+            yield
+        finally:
+            self._taken = None
 
     def put(self, line: WaitingLine) -> None:
         """Take `line` behind the others."""

@@ -10,8 +10,10 @@ from msgspec.structs import replace
 from caliban_common.event import HookFired, MessageAdded
 from caliban_common.lazy import lazy_pattern
 from caliban_common.message import DocumentBlock, ImageBlock, Message, ResultPart, TextBlock
+from caliban_common.text import one_line
 from caliban_tui.transcript.blocks import NoticeBlock, PromptBlock, TranscriptBlock
 
+FAULT: Final = "this is a fault in caliban"
 OF_HOOK: Final = lazy_pattern(r'\A<hook event="([^"\n]*)">\n(.*)\n</hook>\Z', 16)
 
 
@@ -64,3 +66,13 @@ def hook_words(event: HookFired) -> tuple[TranscriptBlock, ...]:
 def is_note(text: str) -> bool:
     """Whether `text` is a note for memory: one line behind a `#`; several lines may be Markdown."""
     return text.startswith("#") and "\n" not in text.strip() and not text.startswith(("#!", "##"))
+
+
+def fault_told(error: Exception) -> NoticeBlock:
+    """What is told of an error that nobody foresaw."""
+    words = one_line(str(error), max_chars=300)
+    return NoticeBlock(
+        level="error",
+        text=f"{FAULT}: {type(error).__name__}: {words}",
+        hint="please report it; CALIBAN_DEBUG=1 shows where it happened",
+    )

@@ -16,7 +16,7 @@ from caliban.compose.memory.run import RunMemory
 from caliban.compose.permissions import Permissions
 from caliban.compose.project import ALLOWED, Project
 from caliban.compose.resolved import ResolvedModel
-from caliban.compose.supplied import ProjectFile
+from caliban.compose.supplied import ProjectFile, may_hold
 from caliban.compose.wiring import USUAL, Wiring
 from caliban_agent_core.options import EPHEMERAL
 from caliban_agent_core.subagent.definition import GENERAL, AgentDefinition
@@ -63,7 +63,7 @@ def agent_kinds(options: Options, project: Project, report: Report) -> tuple[Age
     if not options.settings.bare:
         files = _of_project(options.settings, project, report)
         folders = _folders(options.settings)
-        if files or any(folder.is_dir() for folder in folders):
+        if files or any(map(may_hold, folders)):
             from caliban_agent_core.subagent.files import find_agents
 
             read = find_agents(folders, [(file.path, file.data) for file in files])

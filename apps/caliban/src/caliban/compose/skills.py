@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from caliban.cli.options import Options, SettingsOptions
 from caliban.compose.project import ALLOWED, Project
-from caliban.compose.supplied import ProjectFile, found_files, own_folders
+from caliban.compose.supplied import ProjectFile, found_files, may_hold, own_folders
 from caliban_agent_core.subagent.definition import AgentDefinition
 from caliban_common.errors import CalibanError
 from caliban_common.files import read_regular
@@ -50,7 +50,7 @@ def own_files(kind: str, name: str, problems: list[str]) -> list[ProjectFile]:
     """A person's own files of one kind, each read once."""
     files: list[ProjectFile] = []
     for folder in own_folders(name):
-        if not folder.is_dir():
+        if not may_hold(folder):
             continue
         listing = found_files(kind, folder)
         problems += (f"the {kind} in {problem}" for problem in listing.problems)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -69,7 +70,7 @@ def read_files(workspace: Path) -> ProjectFiles:
     agents: list[ProjectFile] = []
     problems: list[str] = []
     for folder in _agent_folders(workspace):
-        paths = _markdown(folder)
+        paths = _markdown(folder, problems)
         if len(paths) > MAX_AGENTS:
             problems.append(f"{len(paths) - MAX_AGENTS} more agents in {folder} are left out")
         for path in paths[:MAX_AGENTS]:
@@ -119,7 +120,7 @@ def _files(
     own = own_folders(name)
     for owner in owners:
         folder = workspace / owner / name
-        if folder in own or not folder.is_dir():
+        if folder in own or not may_hold(folder):
             continue
         listing = found_files(kind, folder)
         problems += (f"the {kind} in {problem}" for problem in listing.problems)
@@ -132,6 +133,16 @@ def _files(
             called = ":".join(path.relative_to(folder).with_suffix("").parts)
             files.append(ProjectFile(path=path, data=file.data, name=called))
     return tuple(files)
+
+
+def may_hold(folder: Path) -> bool:
+    """Whether there is a folder, or one that nobody may look at: what lists it says so."""
+    try:
+        return stat.S_ISDIR(os.stat(folder).st_mode)  # noqa: PTH116 - on every start
+    except PermissionError:
+        return True
+    except (OSError, ValueError):
+        return False
 
 
 def own_folders(name: str) -> tuple[Path, ...]:
@@ -148,7 +159,7 @@ def shadowed_by(name: str) -> str | None:
     """Whose skill of this name one of a project stands before."""
     from caliban_skills.builtins import BUILTINS
 
-    if any((folder / name / "SKILL.md").is_file() for folder in own_folders("skills")):
+    if any(os.path.isfile(folder / name / "SKILL.md") for folder in own_folders("skills")):  # noqa: PTH113
         return f"your skill {name}"
     return f"the built-in skill {name}" if name in BUILTINS else None
 
@@ -171,11 +182,14 @@ def _agent_folders(workspace: Path) -> Iterator[Path]:
             yield folder
 
 
-def _markdown(folder: Path) -> list[Path]:
+def _markdown(folder: Path, problems: list[str]) -> list[Path]:
     try:
         return sorted(path for path in folder.iterdir() if path.suffix == ".md")
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return []  # most folders are not there
+    except OSError as error:
+        problems.append(f"the agents in {folder}: {error.strerror}")
+        return []
 
 
 def _read_inside(path: Path, workspace: Path) -> ProjectFile:

@@ -45,7 +45,8 @@ def find_agents(folders: Iterable[Path], given: Iterable[tuple[Path, bytes]] = (
     """
     kinds: dict[str, AgentDefinition] = {}
     problems: list[str] = []
-    files: list[tuple[Path, bytes | None]] = [*given, *((path, None) for path in agent_files(folders))]
+    files: list[tuple[Path, bytes | None]] = [*given]
+    files += ((path, None) for path in agent_files(folders, problems))
     for path, data in files:
         try:
             kind, notes = read_agent(path, data)
@@ -62,14 +63,19 @@ def find_agents(folders: Iterable[Path], given: Iterable[tuple[Path, bytes]] = (
     return FoundAgents(definitions=tuple(kinds.values()), problems=tuple(problems))
 
 
-def agent_files(folders: Iterable[Path]) -> tuple[Path, ...]:
-    """The Markdown files of `folders`, in the order of these and then of their names."""
+def agent_files(folders: Iterable[Path], problems: list[str]) -> tuple[Path, ...]:
+    """The Markdown files of `folders`, in the order of these and then of their names.
+
+    A folder that the system refuses goes to `problems`.
+    """
     files: list[Path] = []
     for folder in folders:
         try:
             files += sorted(path for path in folder.iterdir() if path.suffix == ".md")
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
             continue  # most folders are not there
+        except OSError as error:
+            problems.append(f"the agents in {folder}: {error.strerror}")
     return tuple(files)
 
 

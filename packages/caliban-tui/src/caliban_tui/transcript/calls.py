@@ -18,10 +18,9 @@ from caliban_common.event import (
 )
 from caliban_common.message import ImageBlock, ToolUseBlock
 from caliban_tui.transcript.blocks import CallBlock, TodoBlock, TodoRow, TranscriptBlock
-from caliban_tui.transcript.view import ConversationView, RunningCall
+from caliban_tui.transcript.view import PROGRESS_CHARS, ConversationView, RunningCall
 from caliban_tui.words import result_text
 
-PROGRESS_CHARS: Final = 2_000
 MAX_TODOS: Final = 200
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from caliban_tui.markdown.splitter import OpenReply
 from caliban_tui.transcript.blocks import TodoRow, TranscriptBlock
+
+PROGRESS_CHARS: Final = 2000
+"""What is kept of what a program prints while it runs."""
 
 
 class ThinkingText(Struct, frozen=True, kw_only=True):
@@ -81,3 +85,11 @@ def begun(view: ConversationView, now_s: float) -> ConversationView:
 def ended(view: ConversationView) -> ConversationView:
     """The view when it is answered: nothing is open."""
     return ConversationView(todos=view.todos)
+
+
+def progressed(view: ConversationView, text: str) -> ConversationView:
+    """The view when what is at work has printed `text`."""
+    return replace(
+        view,
+        calls=tuple(replace(call, progress=(call.progress + text)[-PROGRESS_CHARS:]) for call in view.calls),
+    )

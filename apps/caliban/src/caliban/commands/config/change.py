@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -102,7 +103,7 @@ def _refuse(address: KeyAddress, scope: Scope, value: Any) -> None:
 def rewrite_settings(file: SettingsFile, change: Callable[[str], str]) -> None:
     """Change the file, unless the result would be invalid. Raises `CommandRefused`, `ConfigError`."""
     other = file.path.with_suffix(".json")
-    if other.exists() and not file.path.exists():
+    if os.path.exists(other) and not os.path.lexists(file.path):  # noqa: PTH110 - a closed folder is told on the way
         raise CommandRefused(
             f"the settings of this scope stand in {other}, and JSON is read but not written",
             hint=f"caliban settings import --from {other} --scope {file.scope}",
