@@ -117,7 +117,8 @@ def test_a_name_can_be_deleted(name: str) -> None:
 
 def test_many_threads_run_it_once_and_all_see_it_whole(name: str, tmp_path: Path) -> None:
     (tmp_path / f"{name}.py").write_text(
-        TEXT.format(name=name) + "import time\ntime.sleep(0.05)\nLAST = 1\n", encoding="utf-8"
+        TEXT.format(name=name) + "import time\ntime.sleep(0.05)  # others come meanwhile\nLAST = 1\n",
+        encoding="utf-8",
     )
     module = importlib.import_module(name)
     start, seen = threading.Barrier(8), []

@@ -9,6 +9,8 @@ from __future__ import annotations
 import marshal
 import sys
 
+from caliban.kept_table import read_table
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +38,7 @@ class CompiledPatterns:
     """
 
     def __init__(self, data: bytes) -> None:
-        self._known = _read(data)
+        self._known: dict[Key, Parts] = read_table(data)
         self._missed: dict[Key, Any] = {}
 
     def serve(self, compiler: ModuleType) -> None:
@@ -94,14 +96,6 @@ class CompiledPatterns:
         if all_flags & OF_A_PLACE:
             return None
         return int(all_flags), [int(number) for number in code], groups, dict(names), tuple(by_number)
-
-
-def _read(data: bytes) -> dict[Key, Parts]:
-    try:
-        known = marshal.loads(data)
-    except (EOFError, ValueError, TypeError):
-        return {}
-    return known if isinstance(known, dict) else {}
 
 
 def _is_constant(pattern: str | bytes, frame: FrameType | None) -> bool:

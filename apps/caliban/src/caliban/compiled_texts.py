@@ -11,6 +11,8 @@ import builtins
 import marshal
 import sys
 
+from caliban.kept_table import read_table
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType, FrameType, ModuleType
@@ -34,7 +36,8 @@ class CompiledTexts:
     """
 
     def __init__(self, data: bytes) -> None:
-        self._known = _read(data)
+        known = read_table(data).items()
+        self._known: dict[Key, CodeType] = {key: code for key, code in known if hasattr(code, "co_code")}
         self._missed: dict[Key, CodeType] = {}
 
     def serve(self, module: ModuleType) -> None:
@@ -68,16 +71,6 @@ class CompiledTexts:
             if len(text) <= MAX_TEXT and _is_imported(sys._getframe(2)):
                 self._missed[key] = code
         return code
-
-
-def _read(data: bytes) -> dict[Key, CodeType]:
-    try:
-        known = marshal.loads(data)
-    except (EOFError, ValueError, TypeError):
-        return {}
-    if not isinstance(known, dict):
-        return {}
-    return {key: code for key, code in known.items() if hasattr(code, "co_code")}
 
 
 def _is_imported(frame: FrameType | None) -> bool:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import marshal
 import os
 
+from caliban.kept_table import read_table
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +29,8 @@ class LazyNames:
     """Stands before what reads the names of a package, and has what `data` has; `data` may be garbage."""
 
     def __init__(self, data: bytes) -> None:
-        self._known = _read(data)
+        known = read_table(data).items()
+        self._known: dict[str, tuple[Stamp, Any]] = {name: row for name, row in known if _is_row(row)}
         self._missed: dict[str, tuple[Stamp, Any]] = {}
 
     def serve(self, module: ModuleType) -> None:
@@ -57,16 +60,6 @@ class LazyNames:
         if stamp is not None:
             self._missed[package.__name__] = stamp, names
         return names
-
-
-def _read(data: bytes) -> dict[str, tuple[Stamp, Any]]:
-    try:
-        known = marshal.loads(data)
-    except (EOFError, ValueError, TypeError):
-        return {}
-    if not isinstance(known, dict):
-        return {}
-    return {name: row for name, row in known.items() if _is_row(row)}
 
 
 def _is_row(row: object) -> bool:
