@@ -6,6 +6,7 @@ import argparse
 import gc
 import json
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -47,6 +48,9 @@ def parser() -> argparse.ArgumentParser:
     )
     options.add_argument(
         "--here", action="store_true", help="measure .venv as it is, editable packages included"
+    )
+    options.add_argument(
+        "--python", metavar="FILE", help="the interpreter that the measured copy gets (this one)"
     )
     options.add_argument("--no-peers", action="store_true", help="leave out the peers that are on PATH")
     options.add_argument("--json", type=Path, metavar="FILE", help="write every value to FILE too")
@@ -107,13 +111,13 @@ def measure(place: Place, rows: Mapping[str, Row], runs: int) -> report.Results:
     return results
 
 
-def copy_to_measure(here: bool) -> tuple[Path, str]:
+def copy_to_measure(here: bool, python: str) -> tuple[Path, str]:
     """The folder with `caliban` and its `python`, and what kind of copy that is."""
     if here:
         return install.ROOT / ".venv" / "bin", "editable packages of .venv"
     command = (str(install.ROOT / "scripts" / "bootstrap"), "--uv")
     uv = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
-    return install.installed_copy(uv), "installed wheels"
+    return install.installed_copy(uv, python), "installed wheels"
 
 
 def main(arguments: list[str]) -> int:
@@ -121,6 +125,8 @@ def main(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
     if options.runs < 1 or options.deltas < 1:
         parser().error("--runs and --deltas must be at least 1")
+    if options.here and options.python:
+        parser().error("--here measures .venv, which has its interpreter: leave --python out")
     found = {} if options.no_peers else peers.present()
     wanted = (options.only or "").lower()
     rows = {**every_row(options.deltas), **found}
@@ -131,10 +137,13 @@ def main(arguments: list[str]) -> int:
         print("\n".join(chosen))
         return 0
     without_copy = set(map(decoding, WRITERS))
-    binaries, copy = copy_to_measure(options.here or chosen.keys() <= without_copy)
+    binaries, copy = copy_to_measure(
+        options.here or chosen.keys() <= without_copy, options.python or sys.executable
+    )
     with make_place(binaries) as place:
         results = measure(place, chosen, options.runs)
-    report.show(results, runs=options.runs, copy=copy)
+    python = install.interpreter(str(binaries / "python"))
+    report.show(results, runs=options.runs, copy=copy, python=python)
     if options.json:
-        report.save(results, options.json, runs=options.runs, copy=copy)
+        report.save(results, options.json, runs=options.runs, copy=copy, python=python)
     return 0

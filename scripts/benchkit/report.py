@@ -44,7 +44,6 @@ def machine() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "load": round(os.getloadavg()[0], 2),
         "system": f"{platform.system()} {platform.release()}",
-        "python": platform.python_version(),
     }
 
 
@@ -94,20 +93,20 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.3f}"
 
 
-def show(results: Results, *, runs: int, copy: str) -> None:
+def show(results: Results, *, runs: int, copy: str, python: str) -> None:
     """Print the machine, the table and where the reference figures come from."""
     facts = machine()
     print(f"{facts['cpu']}, {facts['cores']} cores, load {facts['load']}, {facts['system']}")
-    print(f"Python {facts['python']}, {copy}, {runs} interleaved runs after one to warm up\n")
+    print(f"Python {python}, {copy}, {runs} interleaved runs after one to warm up\n")
     print("\n".join(table(results)))
     print(f"\n'then': {CAMPAIGN}.")
 
 
-def save(results: Results, path: Path, *, runs: int, copy: str) -> None:
+def save(results: Results, path: Path, *, runs: int, copy: str, python: str) -> None:
     """Write everything, every single value included."""
     references = {f"{row}: {figure}": vars_of(entry) for (row, figure), entry in REFERENCES.items()}
     document = {
-        "machine": machine(),
+        "machine": machine() | {"python": python},
         "copy": copy,
         "runs": runs,
         "results": results,
