@@ -33,7 +33,7 @@ def short_name(raw: str, max_chars: int) -> str:
 
 
 def _derive(raw: str, max_chars: int) -> str:
-    from hashlib import sha256  # with the first name that the wire does not take
+    from caliban_common.digest import sha256  # with the first name that the wire does not take
 
     digest = sha256(raw.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_CHARS]
     kept = re.sub(_OTHER, "_", raw)[: max_chars - _DIGEST_CHARS - 1]
