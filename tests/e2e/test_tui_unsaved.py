@@ -43,6 +43,11 @@ def test_a_theme_is_saved_and_is_there_at_the_next_start(cli: Cli) -> None:
     with on_screen(cli, columns=160) as screen:
         command(screen, "/theme light")
         screen.wait(f"theme: light, saved in {file}")
+        command(screen, "/theme dark")
+        screen.wait(f"theme: dark, saved in {file}")
+        command(screen, "/theme light")
+        screen.wait(lambda: screen.text.count("theme: light, saved in") == 2)
+        assert "count from now on" not in screen.text
         leave(screen)
     assert 'theme = "light"' in file.read_text()
     assert cli.run("config", "get", "tui.theme").out.strip().strip('"') == "light"
