@@ -230,11 +230,11 @@ def _call(question: OpenQuestion, asked: CallQuestion, size: ScreenSize, now_s: 
 
 def _notes(asked: CallQuestion, columns: int) -> Iterator[ScreenLine]:
     """What the call would do, and why it is asked about."""
-    effects = [f"  {_on_a_row(effect)}" for effect in asked.effects[:MAX_EFFECTS]]
+    effects = [_on_a_row(effect) for effect in asked.effects[:MAX_EFFECTS]]
     if len(asked.effects) > MAX_EFFECTS:
-        effects.append(f"  and {len(asked.effects) - MAX_EFFECTS} more")
+        effects.append(f"and {len(asked.effects) - MAX_EFFECTS} more")
     for effect in effects:
-        yield from (plain(line, "warning") for line in broken(effect, columns))
+        yield from (plain(f"  {line}", "warning") for line in wrap(effect, columns - 2))
     if asked.request.reason:
         reason = " ".join(visible(asked.request.reason).split())
         yield from (plain(f"  {line}", "dim") for line in wrap(reason, columns - 2)[:3])
