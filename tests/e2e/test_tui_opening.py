@@ -105,6 +105,20 @@ def test_keys_typed_at_once_are_those_of_the_list(cli: Cli) -> None:
         leave(screen)
 
 
+def test_what_is_typed_behind_the_name_of_a_session_is_said_in_it(cli: Cli) -> None:
+    two_sessions(cli)
+    cli.script(wire.exchange(wire.text("It goes on.")))
+    with on_screen(cli, columns=120) as screen:
+        screen.wait(READY)
+        screen.type("/resume first")
+        screen.wait("> /resume first")
+        screen.type("\rand more\r")
+        screen.wait("It goes on.")
+        leave(screen)
+    said = json.dumps(cli.bodies()[-1]["messages"])
+    assert "the first question" in said and "and more" in said
+
+
 def test_keys_typed_before_anything_is_open_wait_for_the_list_as_well(cli: Cli) -> None:
     two_sessions(cli)
     with on_screen(cli, columns=120) as screen:

@@ -164,7 +164,8 @@ class TerminalDriver:
             self.talk = self.desk.host = None
             self._drafting.use(None)
             self.window.close()
-            self.held.came()
+            if not self.lines:
+                self.held.came()
 
     def part(self, farewell: str) -> None:
         """The conversation is over; `farewell` is the last line where the person has left."""

@@ -223,6 +223,8 @@ class Talk:
                 with self._lines.being_taken(WaitingLine(text=line)):
                     await self._screen.held.quiet(line)
             await self._answered(line, answer)
+            if isinstance(answer.effect, SwitchSession):
+                self._screen.held.passed(line)  # what was typed behind it is for the other session
         finally:
             self._screen.held.settled(line)
 

@@ -89,10 +89,14 @@ class Tell(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Go on with `overlay` until `run` gives the next step; a `CalibanError` that it raises is shown."""
+    """Go on with `overlay` until `run` gives the next step; a `CalibanError` that it raises is shown.
+
+    Keys wait for that, unless it is `beside`: what takes long, and gives the same list with other rows.
+    """
 
     overlay: Overlay
     run: Callable[[], Awaitable[OverlayStep]]
+    beside: bool = False
 
 
 OverlayStep: TypeAlias = "Stay | Close | Choose | Do | Tell | Dump | EditText | Work"

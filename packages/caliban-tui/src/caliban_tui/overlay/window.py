@@ -249,6 +249,17 @@ class OverlayWindow:
 
         self._screen.start(work, is_seen=is_seen)
 
+    def _work_beside(self, run: Callable[[], Awaitable[OverlayStep]]) -> None:
+        """Let the list be used meanwhile; what is made of it then is shown where it is still the one."""
+
+        async def work() -> None:
+            step, now = await run(), self.overlay
+            made = step.overlay if isinstance(step, Stay) else None
+            if isinstance(now, PickerOverlay) and isinstance(made, PickerOverlay) and now.title == made.title:
+                self._put(made.like(now))
+
+        self._screen.start(work)
+
     def _unmade(self) -> None:
         """What keys wait for does not come; a list that is still there has not made them a draft."""
         if self.overlay is None:
@@ -296,7 +307,10 @@ class OverlayWindow:
                 screen.start(lambda: screen.edit_text(step.text, step.suffix))
             case Work():
                 self._put(step.overlay)
-                self._work(step.run)
+                if step.beside:
+                    self._work_beside(step.run)
+                else:
+                    self._work(step.run)
             case _:
                 assert_never(step)
 
