@@ -26,6 +26,9 @@ SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 LOW_ROWS: Final = 12
 """On a screen that is no higher a question stands in the place of all that is open above it."""
 
+LOW_HEIGHT: Final = 8
+"""So high is all of it then at most: what a lower screen has no room for is pushed out, and stays there."""
+
 CURSORS: Final[Mapping[str, CursorShape]] = MappingProxyType(
     {"insert": "bar", "normal": "block", "visual": "block", "replace": "underline"}
 )
@@ -47,7 +50,8 @@ def compose(view: ConversationView, ui: UiState, size: ScreenSize, now_s: float)
     asked = None
     if ui.question is not None:
         below = 2 + len(drawn) + bool(ui.hint) if is_low else 5
-        room = ScreenSize(size.columns, max(size.rows - len(lines) - below, 3))
+        height = min(size.rows, LOW_HEIGHT) if is_low else size.rows
+        room = ScreenSize(size.columns, max(height - len(lines) - below, 3))
         asked = question_view(ui.question, room, now_s)
         asked_top = len(lines)
         lines += asked.lines
