@@ -150,6 +150,17 @@ def test_no_word_of_a_table_is_broken_at_any_width(columns: int):
     assert words <= {*OPTIONS.replace("|", " ").replace("`", "").split(), *(f"{w}:" for w in OPTIONS.split())}
 
 
+def test_a_table_without_names_stays_one_as_long_as_there_is_room_for_columns():
+    rows = "|||\n|---|---|\n| ✓ | /home/somebody/.local/share/caliban/sessions is written |"
+    assert markdown(rows, 30)[-3:] == [
+        "✓  /home/somebody/.local/share",
+        "   /caliban/sessions is",
+        "   written",
+    ]
+    many = f"{'|' * 5}\n{'|---' * 4}|\n| some words | and more words | some words | and more words |"
+    assert markdown(many, 20)[-4:] == ["some words", "and more words", "some words", "and more words"]
+
+
 def test_a_table_of_ideograms_is_broken_between_them_and_an_address_never():
     wide = "| 设置选项 | 默认值 |\n|---|---|\n| 权限模式说明很长的文字在这里 | 默认 |"
     assert markdown(wide, 24)[3:] == ["权限模式说明很长  默认", "的文字在这里"]

@@ -23,7 +23,10 @@ def table_lines(rows: Sequence[Sequence[TableCell]], columns: int, *, hard: bool
     places = range(len(rows[0]))
     natural = [max(_cells(row[n]) for row in rows if n < len(row)) for n in places]
     room = columns - GAP * (len(natural) - 1)
-    widths = natural if sum(natural) <= room else shared(natural, [_least(rows, n) for n in places], room)
+    # Without names a record would say less than the row: there words may be broken, too.
+    has_names = any(span.text.strip() for header in rows[0] for span in header)
+    least = [_least(rows, n) if has_names else 1 for n in places]
+    widths = natural if sum(natural) <= room else shared(natural, least, room)
     if widths is None:
         return _listed(rows, columns, hard=hard)
     widths = [max(width, 1) for width in widths]
@@ -90,7 +93,8 @@ def _listed(rows: Sequence[Sequence[TableCell]], columns: int, *, hard: bool) ->
             value = row[place] if place < len(row) else ()
             if any(span.text for span in value) or not (number or _has_values(rows, place)):
                 name = tuple(span._replace(style=span.style or "heading") for span in header)
-                lines += wrapped((*name, WordSpan(": ", "heading"), *value), columns, hard=hard)
+                colon = (WordSpan(": ", "heading"),) if any(span.text for span in name) else ()
+                lines += wrapped((*name, *colon, *value), columns, hard=hard)
     return lines or _row(rows[0], [max(columns // len(rows[0]) - GAP, 1)] * len(rows[0]), style="heading")
 
 
