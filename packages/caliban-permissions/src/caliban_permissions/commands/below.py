@@ -14,10 +14,12 @@ from msgspec.structs import replace
 
 from caliban_common.lazy import cached_property
 from caliban_permissions.characters import excerpt
+from caliban_permissions.commands.candidates import read_candidates
 from caliban_permissions.commands.command import ShellCommand
 from caliban_permissions.commands.effects import all_write_targets
-from caliban_permissions.commands.files import option_values, read_candidates
+from caliban_permissions.commands.files import option_values
 from caliban_permissions.commands.simple import SimpleSubject
+from caliban_permissions.commands.steering import feeders
 from caliban_permissions.commands.wildcards import expand
 from caliban_permissions.commands.wrappers import WRAPPERS, program
 from caliban_permissions.judgement import HumanOnly, JudgedPart, PartKind
@@ -42,7 +44,6 @@ _KEEPING = frozenset(
 )
 _MAX_NAMES = 200
 _MAX_COMMANDS = 64
-_MAX_FEEDERS = 8
 
 
 _Reaches: TypeAlias = Callable[[Sequence[str], Fed | None], Iterator[Reach]]
@@ -105,7 +106,8 @@ class Below:
                     yield from self._named(kind, simple, argv, place)
                 settled = self._settled(simple)
                 for reach in kind.reaches(argv, fed):
-                    for each in (reach,) if settled or not reach.held else _unsettled(reach):
+                    held = settled or not reach.held
+                    for each in (reach,) if held else _unsettled(reach, ignored=self._forces):
                         yield from self._reached(kind, simple, (argv, place), each)
 
     def _settled(self, simple: SimpleSubject) -> bool:
@@ -120,6 +122,11 @@ class Below:
         others = [other for other in commands if other is not simple]
         before = others if parallel else commands[: commands.index(simple)]
         return alone and all(map(_keeps_repositories, before))
+
+    @cached_property
+    def _forces(self) -> bool:
+        """Whether the line may bring what ignore files name into a repository."""
+        return any(_forces(simple.arguments) for simple in self.command.simple_commands)
 
     def _named(
         self, kind: _Kind, simple: SimpleSubject, argv: tuple[str, ...], place: str
@@ -246,14 +253,8 @@ class Below:
 
     def _fed(self, simple: SimpleCommand) -> Fed | None:
         """The files whose names the commands in front of it in the pipe print."""
-        pieces = self.command.line.pieces
-        chain: list[SimpleCommand] = []
-        while len(chain) < _MAX_FEEDERS:
-            feeder = _feeder(pieces, simple)
-            if feeder is None:
-                break
-            chain.append(feeder)
-            simple = feeder
+        chain = [*feeders(self.command.line.pieces, simple)]
+        simple = chain[-1] if chain else simple
         fed = UNKNOWN if any(item.op == "<" for item in simple.redirects) else None
         for feeder in reversed(chain):
             own = self._subjects[id(feeder)].arguments if id(feeder) in self._subjects else feeder.argv
@@ -268,16 +269,23 @@ def _keeps_repositories(simple: SimpleSubject) -> bool:
     return program(argv[0]) in _KEEPING and not simple.forms.inner
 
 
-def _unsettled(reach: Reach) -> Iterator[Reach]:
+def _forces(argv: tuple[str, ...]) -> bool:
+    if any("ignore" in word or "exclude" in word for word in argv):
+        return True
+    words = set(argv[1:]) if argv and program(argv[0]) == "git" else set()
+    if "update-index" in words:
+        return True
+    if words.isdisjoint(("add", "stash")):
+        return False
+    letter, long = ("a", "--all") if "stash" in words else ("f", "--force")
+    return any(
+        letter in word if word[:1] == "-" != word[1:2] else len(word) > 2 and long.startswith(word)
+        for word in words
+    )
+
+
+def _unsettled(reach: Reach, *, ignored: bool) -> Iterator[Reach]:
     """What is meant of a repository that another command of the line may have changed."""
     yield replace(reach, revision="", certain=reach.certain and not reach.revision)
     if reach.held != "untracked":
-        yield replace(reach, revision="", held="untracked", ignored=False, certain=False)
-
-
-def _feeder(pieces: Sequence[object], simple: SimpleCommand) -> SimpleCommand | None:
-    for at in range(2, len(pieces)):
-        if pieces[at] is simple and pieces[at - 1] in ("|", "|&"):
-            feeder = pieces[at - 2]
-            return feeder if isinstance(feeder, SimpleCommand) else None
-    return None
+        yield replace(reach, revision="", held="untracked", ignored=ignored, certain=False)

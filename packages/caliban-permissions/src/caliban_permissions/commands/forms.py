@@ -346,6 +346,15 @@ def _fed_from_outside(simple: SimpleCommand) -> bool:
     return any((reads_commands(tail) and not given) or may_run_input(tail, given=given) for tail in tails)
 
 
+def runs_input(argv: tuple[str, ...]) -> bool:
+    """Whether what a command reads is run: as the commands of a shell, or as names and arguments of them."""
+    if not argv:
+        return False
+    wraps = program(argv[0]) in WRAPPERS or program(argv[0]) in SHELLS
+    tails = (argv, *inner_commands(argv, _MAX_INNER)) if wraps else (argv,)
+    return any(reads_commands(tail) or may_run_input(tail) for tail in tails)
+
+
 def _opens_shell(simple: SimpleCommand) -> bool:
     """Whether a simple command runs a shell that reads what does not stand in it."""
     if not simple.argv or any(item.op == "<<<" or item.body is not None for item in simple.redirects):

@@ -6,32 +6,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Protocol
 
 from msgspec.structs import replace
 
 from caliban_common.lazy import cached_property, lazy_pattern
+from caliban_permissions.commands.candidates import read_candidates
 from caliban_permissions.commands.code import touched_in_code
+from caliban_permissions.commands.context import CommandContext
 from caliban_permissions.commands.effects import all_write_targets, patched, possible_targets
-from caliban_permissions.commands.files import read_candidates, shared_device, write_targets
-from caliban_permissions.commands.forms import Forms, simple_forms
+from caliban_permissions.commands.files import shared_device, write_targets
+from caliban_permissions.commands.forms import Forms, runs_input, simple_forms
 from caliban_permissions.commands.installed import planted
 from caliban_permissions.commands.option_rules import means_options
-from caliban_permissions.commands.scripts import Written, with_written
+from caliban_permissions.commands.scripts import with_written
+from caliban_permissions.commands.texts import texts
 from caliban_permissions.commands.touched import (
     READING,
-    in_process,
     like_an_option,
     named_in_code,
     read_inside,
+    readings,
     written_inside,
 )
 from caliban_permissions.commands.unknown import names_after, only_values
 from caliban_permissions.commands.view import View, view_of
-from caliban_permissions.commands.wildcards import Directories, names_its_option, word_names
+from caliban_permissions.commands.wildcards import names_its_option, word_names
 from caliban_permissions.commands.wrappers import WRAPPERS, program
 from caliban_permissions.names import EDITORS, READER, SHELL_COMMAND
-from caliban_permissions.paths import ANY_PATH, PathContext, PathNames, real_path, resolve
+from caliban_permissions.paths import ANY_PATH, PathNames, real_path, resolve
 from caliban_permissions.readonly import planted_repository
 from caliban_permissions.rules.compiled import CompiledRule
 from caliban_permissions.rules.glob import TextGlob
@@ -49,26 +51,6 @@ _EXCHANGES = frozenset("push fetch pull clone ls-remote".split())
 _OWN_HOOKS = RUNS + " that a repository without a protected .git names"
 _MAX_PATHS = 64
 _INSTALLED = frozenset("usr bin sbin opt nix gnu snap Applications Library System".split())
-
-
-class CommandContext(Protocol):
-    """What a simple command needs of the command it stands in."""
-
-    text: str
-    tools: tuple[str, ...]
-    place: PathContext
-    cwd: str
-    directories: Directories
-
-    @property
-    def written(self) -> tuple[Written, ...]:
-        """The files that the whole command writes, as far as it may run them."""
-        ...
-
-    @property
-    def obscure(self) -> bool:
-        """Whether more of the whole command is unknown than values."""
-        ...
 
 
 class SimpleSubject:
@@ -178,7 +160,9 @@ class SimpleSubject:
     def forms(self) -> Forms:
         """Every command that the simple command is or may run, as text for deny and ask rules."""
         forms = simple_forms(self.parsed, self.bases[0], self.command.place.home, self.command.text)
-        return with_written(forms, self.parsed.argv, self.command.written)
+        forms = with_written(forms, self.parsed.argv, self.command.written)
+        said = self.command.given(self.parsed) if runs_input(self.parsed.argv) else None
+        return forms if said is None else replace(forms, code=(*forms.code, said))
 
     @cached_property
     def expanded(self) -> tuple[tuple[int, str], ...] | None:
@@ -272,11 +256,14 @@ class SimpleSubject:
 
     def reads(self) -> Iterator[PathSubject]:
         """The files that the simple command may read, by its arguments and its input redirects."""
-        names = list(read_candidates(self.arguments)) if self.arguments else []
+        plain = self.command.plain and not self.parsed.assigns and self.expanded is not None
+        known = texts(self.arguments) if plain else frozenset()
+        names = list(read_candidates(self.arguments, known)) if self.arguments else []
         for item in self.parsed.redirects:
             if item.op in READING:
                 names += (item.target.text, *self.targets(item))
-        names += read_inside([self.forms])
+        names += read_inside([replace(self.forms, code=()) if known else self.forms])
+        names += (name for given in names for name in self.command.linked(given))
         if self.arguments:
             names += (word.text.partition("=")[2] for word in self.parsed.assigns)
         yield from self._subjects(dict.fromkeys(filter(None, names)), (READER,))
@@ -323,9 +310,10 @@ class SimpleSubject:
         """The names of a path as the simple command means it."""
         if HOLE in text:
             return PathNames(text.replace(HOLE, "?"), uncertain="its name is known only when it runs")
-        readings = [resolve(in_process(text, base), self.command.place, base) for base in self.bases]
-        names = readings[0]
-        for other in readings[1:]:
+        place, home = self.command.place, self.command.place.home
+        found = [resolve(each, place, base) for base in self.bases for each in readings(text, base, home)]
+        names = found[0]
+        for other in found[1:]:
             names = replace(
                 names,
                 names=tuple(dict.fromkeys((*names.names, *other.names))),
