@@ -271,3 +271,48 @@ def test_where_an_argument_may_be_a_file_after_all_it_is_one(line: str, place: A
 def test_what_reads_nothing_of_it_is_let_by(line: str, place: Any) -> None:
     found = explained(place, line)
     assert found.verdict == "allow", found.reason
+
+
+CHOSEN = [
+    "git diff -- *",
+    "git diff *",
+    "git diff -- s*",
+    "git diff --stat -- ./*",
+    "git log --oneline -- *",
+    "cd . && git diff * | head",
+]
+
+
+@pytest.mark.parametrize("line", CHOSEN)
+def test_a_wildcard_by_which_git_chooses_means_what_git_holds(line: str, place: Any) -> None:
+    assert explained(place, line).verdict == "allow"
+    assert MARK.encode() not in run(place, line).stdout
+    run(place, "git add -f secrets/key && git commit -qm two && echo more >> secrets/key")
+    shows = "log" not in line and "--stat" not in line
+    assert explained(place, line).verdict == ("deny" if shows else "allow")
+    assert (MARK.encode() in run(place, line).stdout) is shows
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git diff --no-index a.txt secrets/*",
+        "git diff -O s*/key",
+        "git log -p -- *",
+        "git diff HEAD -- *",
+        "mv .git away; git diff secrets/* ",
+        "git diff ../ws/*",
+        "wc -l s*/*",
+    ],
+)
+def test_a_wildcard_that_may_mean_more_is_taken_by_its_names(line: str, place: Any) -> None:
+    found = explained(place, line)
+    assert found.verdict == "deny"
+    wildcard = next(word for word in line.split() if "*" in word)
+    assert f"`{wildcard}` takes it in" in found.reason
+
+
+def test_without_a_repository_a_diff_compares_the_files(scene: Any) -> None:
+    scene.add("a.txt", "secrets/key")
+    for line in ("git diff a.txt secrets/*", "git diff -- a.txt secrets/*"):
+        assert explained(scene, line).verdict == "deny"

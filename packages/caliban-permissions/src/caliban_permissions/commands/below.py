@@ -19,7 +19,7 @@ from caliban_permissions.commands.command import ShellCommand
 from caliban_permissions.commands.effects import all_write_targets
 from caliban_permissions.commands.files import option_values
 from caliban_permissions.commands.simple import SimpleSubject
-from caliban_permissions.commands.steering import feeders
+from caliban_permissions.commands.steering import feeders, keeps_repositories
 from caliban_permissions.commands.wildcards import expand
 from caliban_permissions.commands.wrappers import WRAPPERS, program
 from caliban_permissions.judgement import HumanOnly, JudgedPart, PartKind
@@ -38,10 +38,6 @@ from caliban_permissions.subjects import PathSubject
 
 _UNKNOWN = "the names of its files are known only when it runs"
 _WILD = frozenset("*?[")
-_LOOKING = frozenset({"status", "diff", "log", "show", "rev-parse", "ls-files", "grep"})
-_KEEPING = frozenset(
-    {"cd", "echo", "printf", "pwd", "ls", "cat", "true", "head", "tail", "grep", "wc", "sort"}
-)
 _MAX_NAMES = 200
 _MAX_COMMANDS = 64
 
@@ -263,10 +259,8 @@ class Below:
 
 
 def _keeps_repositories(simple: SimpleSubject) -> bool:
-    argv = simple.arguments
-    if not argv or (program(argv[0]) == "git" and argv[1:2] and argv[1] in _LOOKING):
-        return True
-    return program(argv[0]) in _KEEPING and not simple.forms.inner
+    looks = program(simple.arguments[0]) == "git" if simple.arguments else True
+    return keeps_repositories(simple.arguments) and (looks or not simple.forms.inner)
 
 
 def _forces(argv: tuple[str, ...]) -> bool:

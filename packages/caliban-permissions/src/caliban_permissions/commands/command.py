@@ -11,7 +11,7 @@ from caliban_permissions.commands.forms import Forms, doubt_forms, text_forms
 from caliban_permissions.commands.option_rules import means_options
 from caliban_permissions.commands.scripts import Written, text_said, written_files
 from caliban_permissions.commands.simple import SimpleSubject
-from caliban_permissions.commands.steering import feeders, links_of, steers
+from caliban_permissions.commands.steering import feeders, keeps_repositories, links_of, steers
 from caliban_permissions.commands.suggest import simple_patterns
 from caliban_permissions.commands.wildcards import Directories, word_names
 from caliban_permissions.paths import PathContext, resolve
@@ -97,6 +97,11 @@ class ShellCommand:
         if self.line.opaque or len(self.line.simple_commands) > _MAX_COMMANDS:
             return False
         return not any(map(steers, self.line.simple_commands))
+
+    @cached_property
+    def looks(self) -> bool:
+        """Whether nothing in it may change a repository."""
+        return all(keeps_repositories(simple.argv) for simple in self.line.simple_commands)
 
     @cached_property
     def links(self) -> tuple[tuple[str, str], ...]:

@@ -34,6 +34,11 @@ class CommandContext(Protocol):
         """Whether nothing in the whole command may change what the names of programs and options mean."""
         ...
 
+    @property
+    def looks(self) -> bool:
+        """Whether nothing in the whole command may change a repository."""
+        ...
+
     def linked(self, name: str) -> tuple[str, ...]:
         """What a name leads to by the links that the whole command makes."""
         ...

@@ -259,7 +259,10 @@ class _CommandJudge:
         for subject in (*self._read_by_groups(), *self._read_by_commands()):
             ruling = self.chain.decide(subject, self.now)
             if ruling.explicit and ruling.action != "allow":
-                yield JudgedPart("read", subject.names.given, ruling.action, ruling, subject=subject)
+                given = subject.names.given
+                wildcards = (simple.taken_in_by(given) for simple in self.command.simple_commands)
+                notes = tuple(f"`{excerpt(word)}` takes it in" for word in dict.fromkeys(wildcards) if word)
+                yield JudgedPart("read", given, ruling.action, ruling, notes[:1], (), subject)
             elif subject.names.uncertain is not None:
                 yield from self._perhaps_read(subject)
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from caliban_common.lazy import cached_property, lazy_pattern
 from caliban_permissions.commands.candidates import read_candidates
+from caliban_permissions.commands.choosing import chosen
 from caliban_permissions.commands.code import touched_in_code
 from caliban_permissions.commands.context import CommandContext
 from caliban_permissions.commands.effects import all_write_targets, patched, possible_targets
@@ -35,6 +36,7 @@ from caliban_permissions.commands.wrappers import WRAPPERS, program
 from caliban_permissions.names import EDITORS, READER, SHELL_COMMAND
 from caliban_permissions.paths import ANY_PATH, PathNames, real_path, resolve
 from caliban_permissions.readonly import planted_repository
+from caliban_permissions.readonly.repository import in_working_tree
 from caliban_permissions.rules.compiled import CompiledRule
 from caliban_permissions.rules.glob import TextGlob
 from caliban_permissions.rules.pattern import Anywhere, ArgumentGlob, Bare, KeyPairs, Prefix
@@ -258,6 +260,7 @@ class SimpleSubject:
         """The files that the simple command may read, by its arguments and its input redirects."""
         plain = self.command.plain and not self.parsed.assigns and self.expanded is not None
         known = texts(self.arguments) if plain else frozenset()
+        known |= self._chosen if plain and self.command.looks else frozenset()
         names = list(read_candidates(self.arguments, known)) if self.arguments else []
         for item in self.parsed.redirects:
             if item.op in READING:
@@ -267,6 +270,15 @@ class SimpleSubject:
         if self.arguments:
             names += (word.text.partition("=")[2] for word in self.parsed.assigns)
         yield from self._subjects(dict.fromkeys(filter(None, names)), (READER,))
+
+    @property
+    def _chosen(self) -> frozenset[int]:
+        return chosen(self.parsed, self.expanded or (), lambda: all(map(in_working_tree, self.bases)))
+
+    def taken_in_by(self, name: str) -> str | None:
+        """The wildcard that stands for a name, where one does."""
+        words = ((self.parsed.words[at], text) for at, text in self.expanded or ())
+        return next((word.raw for word, text in words if text == name and word.glob is not None), None)
 
     def written(self) -> Iterator[PathSubject]:
         """The files that a known command writes by its arguments."""

@@ -16,6 +16,10 @@ _STEERS = frozenset(
     "source . eval alias unalias hash enable export declare typeset readonly local set shopt trap bind exec "
     "function read mapfile readarray getopts let unset".split()
 )
+_LOOKING = frozenset({"status", "diff", "log", "show", "rev-parse", "ls-files", "grep"})
+_KEEPING = frozenset(
+    {"cd", "echo", "printf", "pwd", "ls", "cat", "true", "head", "tail", "grep", "wc", "sort"}
+)
 _CALLS = ("command", "builtin")
 _OWN_NAME = lazy_pattern(r"[a-z_][a-z0-9_]*(?:\[[^\]]*\])?\+?=")
 _MAX_FEEDERS = 8
@@ -31,6 +35,13 @@ def steers(simple: SimpleCommand) -> bool:
     if not argv:
         return False
     return argv[0] in _STEERS or HOLE in argv[0] or (argv[0] == "printf" and "-v" in argv)
+
+
+def keeps_repositories(argv: tuple[str, ...]) -> bool:
+    """Whether a command, for all that stands in it, leaves repositories as they are."""
+    if not argv or (program(argv[0]) == "git" and argv[1:2] and argv[1] in _LOOKING):
+        return True
+    return program(argv[0]) in _KEEPING
 
 
 def feeder(pieces: Sequence[object], simple: SimpleCommand) -> SimpleCommand | None:

@@ -68,6 +68,12 @@ def in_repository(directory: str) -> bool:
     return next(_candidates(directory), None) is not None
 
 
+def in_working_tree(directory: str) -> bool:
+    """Whether git surely finds a working tree from the canonical `directory`."""
+    entry = next(_candidates(directory), "")
+    return entry.rpartition("/")[2] == ".git" and (os.path.isfile(entry) or _surely(entry))
+
+
 def tracked_names(directory: str) -> tuple[str, ...] | None:
     """The names that the index of the repository holds; `None` where they cannot be read."""
     found = [Path(entry) for entry in _candidates(directory)]
