@@ -55,6 +55,12 @@ TEXTS = [
     "awk -v name=.env '$1 == name' a.txt",
     "awk -F .env '{print $1}' a.txt",
     "cut -d , -f1 a.txt",
+    'x=$(jq -r .env x.json); echo "$x"',
+    'echo "$(jq -r .env x.json)"',
+    'while read -r l; do echo "$l" | grep .env; done < a.txt',
+    'for f in *.json; do jq .env "$f"; done',
+    "set -euo pipefail; jq .env x.json",
+    "A=1 true; jq .env x.json",
     "tr .env x < a.txt",
     "expr .env : x",
 ]
@@ -126,6 +132,17 @@ READS = [
     "pushd src; cat ../.env",
     "cd sec* && cat key",
     "cd s?crets; cat key",
+    "bash -c 'while read q; do echo $q; done < .env'",
+    "eval 'echo .env | xargs cat'",
+    "echo ${x:-$(echo .env | xargs cat)}",
+    "echo ${x:-$(f=.env; cat $f)}",
+    "echo ${x:-$(git grep --no-index mark)}",
+    "cat <<E\n$(ls -A | grep env | xargs cat)\nE",
+    'y=`cat .e*`; echo "$y"',
+    "printf '%s' \"$(while read q; do echo $q; done < .env)\"",
+    "printf '%s' \"$(echo 'cat .env' | bash)\"",
+    'cat <<< "$(case x in x) tac .en? | head -3;; esac)"',
+    "timeout 5 xargs cat <<< .env",
     "parallel cat .{} ::: env",
     "parallel cat {1}{2} ::: .en ::: v",
 ]
@@ -316,3 +333,79 @@ def test_without_a_repository_a_diff_compares_the_files(scene: Any) -> None:
     scene.add("a.txt", "secrets/key")
     for line in ("git diff a.txt secrets/*", "git diff -- a.txt secrets/*"):
         assert explained(scene, line).verdict == "deny"
+
+
+EDITED = ("Edit(./.env)", "Edit(migrations/**)")
+CHANGES = [
+    "echo 'rm .env' | bash",
+    "echo 'rm -rf migrations' | sh",
+    "printf 'rm -rf %s' migrations | sh",
+    "cat <<'E' | sh -s\nrm -rf migrations\nE",
+    "ln -s . up; rm up/.env",
+    "ln -s $PWD up; echo x > up/.env",
+    "ln -s migrations m && rm -rf m/*",
+    "ln .env other; echo x >> other",
+    "pushd src; rm ../.env",
+    "cd mig* && rm 1.py",
+    "echo x > ~+/.env",
+    "echo .env | xargs rm",
+    "printf '%s\\n' .env a.txt | xargs rm -f",
+    "xargs rm <<< .env",
+    "parallel rm .{} ::: env",
+    "parallel rm {1}{2} ::: .en ::: v",
+    "parallel rm ::: a.txt .env",
+    "python3 -m zipfile -e m.zip .",
+    "python3 -m tarfile -e m.tar .",
+    "python3 -m tarfile --extract m.tar",
+    "gunzip -f .env.gz",
+    "gzip -df .env.gz",
+    "git init -q migrations",
+    "git bugreport -o migrations",
+    "make -f - <<< 'x:; rm .env'",
+    "sed 's/.*/rm .env/e' a.txt",
+]
+"""Lines by which a file is changed, made or taken away that a rule for edits means."""
+
+
+def held(scene: Any) -> dict[str, bytes]:
+    kept = (scene.workspace / ".env", *(scene.workspace / "migrations").rglob("*"))
+    return {str(path): path.read_bytes() for path in kept if path.is_file()}
+
+
+@pytest.mark.parametrize("line", CHANGES)
+def test_a_file_that_is_changed_is_denied_or_asked_about(line: str, place: Any) -> None:
+    place.add("migrations/1.py")
+    run(place, "gzip -c a.txt > .env.gz")
+    run(place, "mkdir -p t/migrations && echo y > t/migrations/1.py && tar cf m.tar -C t migrations")
+    run(place, "cd t && python3 -m zipfile -c ../m.zip migrations/ && rm -r ../t")
+    assert explained(place, line, *EDITED).verdict != "allow"
+    if shutil.which(line.split(maxsplit=1)[0]) and has_programs(line):
+        before = held(place)
+        run(place, line)
+        assert held(place) != before
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "echo 'rm a.txt' | bash",
+        "echo a.txt | xargs rm",
+        "parallel rm {} ::: a.txt b.txt",
+        "gzip -k a.txt",
+        "gunzip -c .env.gz",
+        "gzip -l .env.gz",
+        "python3 -m zipfile -l m.zip",
+        "ln -s src lib; rm lib/app.py",
+        "git init -q elsewhere",
+    ],
+)
+def test_what_changes_nothing_of_it_is_let_by(line: str, place: Any) -> None:
+    found = explained(place, line, *EDITED)
+    assert found.verdict == "allow", found.reason
+
+
+def test_a_filter_of_yq_is_a_file_where_one_is_there(place: Any) -> None:
+    """Of the two programs by this name one takes its first operand for a file then."""
+    assert explained(place, "yq .env x.json").verdict == "deny"
+    (place.workspace / ".env").unlink()
+    assert explained(place, "yq .env x.json").verdict == "allow"

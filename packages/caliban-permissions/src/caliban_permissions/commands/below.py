@@ -20,13 +20,14 @@ from caliban_permissions.commands.effects import all_write_targets
 from caliban_permissions.commands.files import option_values
 from caliban_permissions.commands.simple import SimpleSubject
 from caliban_permissions.commands.steering import feeders, keeps_repositories
+from caliban_permissions.commands.touched import handed
 from caliban_permissions.commands.wildcards import expand
 from caliban_permissions.commands.wrappers import WRAPPERS, program
 from caliban_permissions.judgement import HumanOnly, JudgedPart, PartKind
 from caliban_permissions.names import EDITORS, READER
 from caliban_permissions.paths import PathNames
 from caliban_permissions.reach.guard import Guard
-from caliban_permissions.reach.lists import listed
+from caliban_permissions.reach.lists import FEEDS, inner_of, listed
 from caliban_permissions.reach.reads import reaches_read
 from caliban_permissions.reach.survey import TOO_MANY, Finding, Survey
 from caliban_permissions.reach.value import UNKNOWN, Fed, Reach
@@ -97,6 +98,8 @@ class Below:
                 and any(HOLE in name for name in all_write_targets(simple.arguments))
             ):
                 yield self._doubt(kind, simple.arguments, _UNKNOWN, kind.rules[0])
+            if kind.part == "write":
+                yield from self._handed(kind, simple)
             for argv, fed, place in self._commands(simple):
                 if argv is not simple.arguments and len(argv) > 1:
                     yield from self._named(kind, simple, argv, place)
@@ -129,13 +132,26 @@ class Below:
     ) -> Iterator[JudgedPart]:
         """The files that an inner command names by its wildcards."""
         found = read_candidates(argv) if kind.part == "read" else all_write_targets(argv)
-        for name in islice(found, _MAX_NAMES) if simple.forms.inner else ():
-            names = self._names(simple, name, place)
-            if names.refused is None and HOLE not in name:
-                subject = PathSubject(kind.guard.tools, names)
-                ruling = self._ruling(subject)
-                if ruling.explicit and ruling.action != "allow":
-                    yield JudgedPart(kind.part, self._shown(name), ruling.action, ruling, subject=subject)
+        for name in islice(found, _MAX_NAMES) if simple.hidden else ():
+            yield from self._ruled(kind, simple, name, place)
+
+    def _ruled(self, kind: _Kind, simple: SimpleSubject, name: str, place: str) -> Iterator[JudgedPart]:
+        names = self._names(simple, name, place)
+        if names.refused is None and HOLE not in name:
+            subject = PathSubject(kind.guard.tools, names)
+            ruling = self._ruling(subject)
+            if ruling.explicit and ruling.action != "allow":
+                yield JudgedPart(kind.part, self._shown(name), ruling.action, ruling, subject=subject)
+
+    def _handed(self, kind: _Kind, simple: SimpleSubject) -> Iterator[JudgedPart]:
+        """The files that `xargs` has a program change whose names the line itself hands to it."""
+        if not simple.arguments or program(simple.arguments[0]) not in FEEDS:
+            return
+        commands = [each for each in self.command.line.simple_commands if each.argv]
+        for name in islice(handed(commands, (simple.parsed,)), _MAX_NAMES):
+            for inner in inner_of(simple.arguments):
+                for target in all_write_targets(tuple(word.replace(HOLE, name) for word in inner)):
+                    yield from self._ruled(kind, simple, target, "")
 
     def _reached(
         self, kind: _Kind, simple: SimpleSubject, command: tuple[Sequence[str], str], reach: Reach

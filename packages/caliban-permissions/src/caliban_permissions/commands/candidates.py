@@ -40,6 +40,9 @@ _SED_RUNS = lazy_pattern(r"(?:^|[\s;{}!$/0-9])e|[^\w\s][gpIiMm0-9]*e[gpIiMmw0-9]
 _SED_WORDS = lazy_pattern(r"[^\s;|&<>()'\"#@,]+")
 _MARK = lazy_pattern(r"[=@<]")
 _CUT = lazy_pattern(r"[;,]")
+_SCHEMES = frozenset("socat convert magick identify mogrify composite montage gm".split())
+"""Programs whose files may stand behind the name of a kind: `OPEN:x`, `text:x`."""
+
 _CLUSTER = lazy_pattern(r"-[A-Za-z]{2,8}(?=[./~_0-9])")
 _CHOICE = lazy_pattern(r"\{[^}]*\}|\[[^\]]*\]")
 _IMPORTS = lazy_pattern(r"\b(?:import|include|modulemeta)\b")
@@ -47,7 +50,7 @@ _JQ_TEXT = lazy_pattern(r"\"([^\"\\]{1,200})\"")
 _PLACE = lazy_pattern(r"\{(?:[+-]?[0-9]+)?(?:/\.?|//|\.|#)?\}")
 _MERGES = lazy_pattern(r"(?:merge|dir-merge|[.:])[^ _]*[ _]+(.+)")
 _MAX_MARKS = 16
-_MAX_VALUES = 32
+_MAX_VALUES = 16
 _NONE: frozenset[int] = frozenset()
 
 
@@ -93,10 +96,10 @@ def _in_word(word: str) -> Iterator[str]:
             yield _CUT.split(tail, maxsplit=1)[0]
     if "," in word:
         yield from filter(None, (part.partition("=")[2] for part in word.split(",")[1:]))
-    if word.lower().startswith("file:"):
-        rest = word[5:]
+    if word.lower().startswith(("file:", "fileb:")):
+        rest = word.partition(":")[2]
         yield "/" + rest.lstrip("/").removeprefix("localhost/")
-        yield rest
+        yield rest.lstrip("/")
 
 
 def _of_its_own(name: str, argv: tuple[str, ...]) -> Iterator[str]:
@@ -112,7 +115,9 @@ def _of_its_own(name: str, argv: tuple[str, ...]) -> Iterator[str]:
     elif name in JQS:
         yield from _imported(argv)
     elif name == "parallel":
-        yield from _composed(argv)
+        yield from (word for made in composed(argv) for word in made[1:])
+    elif name in _SCHEMES:
+        yield from (word.partition(":")[2] for word in argv[1:] if ":" in word)
     elif name == "rsync":
         for _, rule in option_values(argv, "-f", ("--filter",)):
             yield from _MERGES.findall(rule)
@@ -133,18 +138,26 @@ def _imported(argv: tuple[str, ...]) -> Iterator[str]:
             yield from (whole + end for end in ("", ".json", ".jq", f"/{posixpath.basename(text)}.json"))
 
 
-def _composed(argv: tuple[str, ...]) -> Iterator[str]:
-    """What `parallel` makes of words with a `{}` in them and of the values that stand in the line."""
+def composed(argv: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """The commands that `parallel` makes of words with places in them, and of the values in the line."""
     at = next((place for place, word in enumerate(argv) if word.startswith(":::")), len(argv))
     values = [word for word in argv[at:] if not word.startswith(":::")][:_MAX_VALUES]
-    for word in argv[1:at]:
-        pieces = _PLACE.split(word)
-        if len(pieces) == 2:
-            yield from (value.join(pieces) for value in values)
-        elif len(pieces) == 3:
-            yield from (pieces[0] + a + pieces[1] + b + pieces[2] for a in values for b in values)
-        elif len(pieces) > 3 and values:
-            yield HOLE.join(pieces)
+    start = next((place for place in range(1, at) if not argv[place].startswith("-")), at)
+    words = argv[start:at]
+    placed = any(map(_PLACE.search, words))
+    for first in values:
+        for second in values:
+            made = tuple(_filled(word, first, second) for word in words)
+            yield made if placed else (*made, first)
+
+
+def _filled(word: str, first: str, second: str) -> str:
+    """The word with one value in its first place and another in its second."""
+    pieces = _PLACE.split(word)
+    values = (first, second)[: len(pieces) - 1]
+    if len(pieces) > 3:
+        return HOLE.join(pieces)
+    return "".join(piece + value for piece, value in zip(pieces, (*values, ""), strict=True))
 
 
 def _read_by_git(argv: tuple[str, ...]) -> Iterator[str]:

@@ -28,7 +28,7 @@ from caliban_permissions.shell import (
     print_line,
     read_line,
 )
-from caliban_permissions.shell.loose import dequoted
+from caliban_permissions.shell.loose import dequoted, loose_scripts
 
 _BLANKS = lazy_pattern(r"[ \t]+")
 _WORD_START = lazy_pattern(" ")
@@ -36,6 +36,7 @@ _NETWORK = ("/dev/tcp/", "/dev/udp/")
 _MAX_COMMANDS = 128
 _MOVES = (("cd",), ("pushd",), ("popd",))
 _MAX_BASES = 4
+_MAX_SCRIPTS = 64
 _AND_THEN = frozenset(("&&", "|", "|&"))
 """What joins commands of which none runs where the first one failed."""
 
@@ -99,6 +100,28 @@ class ShellCommand:
         return not any(map(steers, self.line.simple_commands))
 
     @cached_property
+    def scripts(self) -> tuple[tuple[str, str], ...]:
+        """The scripts in it as far as a bound, each with the directories that it may run in."""
+        found = [
+            (text, base)
+            for simple in self.simple_commands
+            for base in simple.bases
+            for text in simple.forms.scripts
+        ]
+        found += ((text, self.cwd) for forms in self.other_forms for text in forms.scripts)
+        if not self.line.clear:
+            found += ((text, self.cwd) for text in loose_scripts(self.text))
+        return tuple(dict.fromkeys(found))[:_MAX_SCRIPTS]
+
+    @cached_property
+    def told(self) -> bool:
+        """Whether the simple commands are all that runs, and no more than values of theirs is unknown."""
+        simple_commands = self.line.simple_commands
+        return not self.line.opaque and all(
+            opacity.value_only for simple in simple_commands for opacity in simple.opaque
+        )
+
+    @cached_property
     def looks(self) -> bool:
         """Whether nothing in it may change a repository."""
         return all(keeps_repositories(simple.argv) for simple in self.line.simple_commands)
@@ -107,6 +130,10 @@ class ShellCommand:
     def links(self) -> tuple[tuple[str, str], ...]:
         """The links that the line makes, each with what it leads to."""
         return tuple(link for simple in self.line.simple_commands for link in links_of(simple.argv))
+
+    def holds(self, simple: SimpleCommand) -> bool:
+        """Whether a simple command stands in it, as it is."""
+        return any(other.words == simple.words for other in self.line.simple_commands)
 
     def linked(self, name: str) -> tuple[str, ...]:
         """What a name leads to by the links that the line makes."""

@@ -39,6 +39,10 @@ class CommandContext(Protocol):
         """Whether nothing in the whole command may change a repository."""
         ...
 
+    def holds(self, simple: SimpleCommand) -> bool:
+        """Whether a simple command stands in it, as it is."""
+        ...
+
     def linked(self, name: str) -> tuple[str, ...]:
         """What a name leads to by the links that the whole command makes."""
         ...

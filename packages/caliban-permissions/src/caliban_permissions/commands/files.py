@@ -27,7 +27,11 @@ _OUTPUT_OPTIONS: Mapping[str, str] = {
 }
 _TAR_WRITES = ("--create", "--append", "--update", "--delete", "--concatenate", "--catenate")
 _CLUSTER = lazy_pattern(r"-[A-Za-eg-z]*f")
-_GIT_WRITES = frozenset("checkout restore rm mv".split())
+_GIT_WRITES = frozenset("checkout restore rm mv init".split())
+_GIT_REPORTS = ("bugreport", "diagnose")
+_PACKERS = frozenset("gzip gunzip bzip2 bunzip2 xz unxz lzma unlzma zstd unzstd uncompress pigz".split())
+_PACKED = lazy_pattern(r"\.(?:gz|bz2|xz|lzma|zst|Z)$")
+_ONLY_LOOKS = lazy_pattern(r"-[a-zA-Z0-9]*[cltV]|--(?:stdout|to-stdout|list|test|version|help)$")
 _CLOUD_COPIES = frozenset("s3 get-object invoke cp storage rsync".split())
 _WRITERS = frozenset("sed gsed perl ruby uniq xxd git aws gsutil gcloud".split())
 _WRITERS |= _ALL_OPERANDS | _AFTER_FIRST | _LAST_OPERAND
@@ -39,6 +43,9 @@ def write_targets(argv: tuple[str, ...]) -> Iterator[tuple[int, str]]:
     name = program(argv[0])
     if name == "dd":
         yield from ((index, word[3:]) for index, word in enumerate(argv) if word.startswith("of="))
+        return
+    if name in _PACKERS:
+        yield from _packed(argv)
         return
     if name == "unzip":
         yield from option_values(argv, "-d", ())
@@ -58,6 +65,8 @@ def write_targets(argv: tuple[str, ...]) -> Iterator[tuple[int, str]]:
         yield from operands[1:2]
     elif name == "git" and operands and operands[0][1] in _GIT_WRITES:
         yield from operands[1:]
+    elif name == "git" and operands and operands[0][1] in _GIT_REPORTS:
+        yield from option_values(argv, "-o", ("--output-directory",))
     elif name in ("aws", "gsutil", "gcloud") and operands and "://" not in operands[-1][1]:
         yield from operands[-1:] if _CLOUD_COPIES.intersection(argv) else ()
     if name in _ALL_OPERANDS or (name == "install" and any(map(_makes_directories, argv))):
@@ -68,6 +77,15 @@ def write_targets(argv: tuple[str, ...]) -> Iterator[tuple[int, str]]:
         return
     if name in _LAST_OPERAND or name == "mv":
         yield from _into_directory(argv, operands)
+
+
+def _packed(argv: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+    """What is packed or unpacked where it is, with the name that it has without its ending."""
+    if not any(map(_ONLY_LOOKS.match, argv[1:])):
+        for index, word in operands_of(argv):
+            yield index, word
+            if _PACKED.search(word):
+                yield index, _PACKED.sub("", word)
 
 
 def operands_of(argv: tuple[str, ...]) -> Iterator[tuple[int, str]]:

@@ -21,6 +21,7 @@ _KEEPING = frozenset(
     {"cd", "echo", "printf", "pwd", "ls", "cat", "true", "head", "tail", "grep", "wc", "sort"}
 )
 _CALLS = ("command", "builtin")
+_HARMLESS_WORD = lazy_pattern(r"-[eur]+o?|-o|pipefail|errexit|nounset|[a-z_][a-z0-9_]*")
 _OWN_NAME = lazy_pattern(r"[a-z_][a-z0-9_]*(?:\[[^\]]*\])?\+?=")
 _MAX_FEEDERS = 8
 
@@ -30,9 +31,9 @@ def steers(simple: SimpleCommand) -> bool:
     argv = simple.argv
     while argv[:1] and argv[0] in _CALLS:
         argv = argv[1:]
-    if any(_OWN_NAME.match(word.text) is None for word in simple.assigns):
-        return True
     if not argv:
+        return any(_OWN_NAME.match(word.text) is None for word in simple.assigns)
+    if argv[0] in ("set", "read") and all(map(_HARMLESS_WORD.fullmatch, argv[1:])):
         return False
     return argv[0] in _STEERS or HOLE in argv[0] or (argv[0] == "printf" and "-v" in argv)
 

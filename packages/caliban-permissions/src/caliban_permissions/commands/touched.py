@@ -62,9 +62,17 @@ def _moving(
 def fed_names(commands: Iterable[SimpleCommand]) -> Iterator[str]:
     """The names that a line itself hands to `xargs`, or to what else reads the names of its files."""
     commands = [simple for simple in commands if simple.argv]
-    runners = [simple for simple in commands if program(simple.argv[0]) in _FED or _takes_names(simple.argv)]
-    if not any(_takes_names(simple.argv) or any(map(reads_operands, simple.argv[1:])) for simple in runners):
-        return
+    runners = [
+        simple
+        for simple in commands
+        if not _FED.isdisjoint(map(program, simple.argv)) or _takes_names(simple.argv)
+    ]
+    if any(_takes_names(simple.argv) or any(map(reads_operands, simple.argv[1:])) for simple in runners):
+        yield from handed(commands, runners)
+
+
+def handed(commands: Iterable[SimpleCommand], runners: Iterable[SimpleCommand]) -> Iterator[str]:
+    """The words that a line prints, or writes behind the commands that read them."""
     for simple in commands:
         if program(simple.argv[0]) in _NAMES:
             yield from (word for argument in simple.argv[1:] for word in argument.split())
