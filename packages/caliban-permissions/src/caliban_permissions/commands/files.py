@@ -80,11 +80,11 @@ def write_targets(argv: tuple[str, ...]) -> Iterator[tuple[int, str]]:
 
 
 def _packed(argv: tuple[str, ...]) -> Iterator[tuple[int, str]]:
-    """What is packed or unpacked where it is, with the name that it has without its ending."""
+    """What is unpacked where it is: the file, and the name that it has without its ending."""
     if not any(map(_ONLY_LOOKS.match, argv[1:])):
         for index, word in operands_of(argv):
-            yield index, word
             if _PACKED.search(word):
+                yield index, word
                 yield index, _PACKED.sub("", word)
 
 
