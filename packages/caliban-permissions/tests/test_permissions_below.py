@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 from hang_guard import HANG_S
 
-from caliban_permissions import Rule, RuleSet
+from caliban_common.tool import ToolSpec
+from caliban_permissions import Engine, Rule, RuleSet
 from caliban_permissions.commands.below import Below
 from caliban_permissions.commands.command import ShellCommand
 from caliban_permissions.commands.files import STAYS
@@ -587,3 +588,45 @@ def test_what_is_said_to_stay_where_it_is_reaches_nothing(tmp_path: Path, name: 
     command = ShellCommand(f"{name} {rest}", place, place.cwd, ("Bash",))
     parts = Below(command, chain, datetime.now(UTC)).parts(exact=False)
     assert list(parts) == []
+
+
+LEFT_BY_NAME = (
+    "cd sub/up; cd ..; cat leak",
+    "cd sub/up/..; cat leak",
+    "cd sub; cd up; cd ..; cat leak",
+    "cd sub/up && cd .. && ls | xargs cat",
+    "cd sub/up; cd ..; time ls | xargs cat",
+    "cd -P sub/up; cd sub; cat leak",
+    "cd sub && cd - && cat .env",
+    'cd sub && cd "$OLDPWD" && cat .env',
+    "cd sub && cd - >/dev/null && cd sub && cd .. && cat .env",
+    "cd sub && cat ~-/.env",
+    "cd sub; pushd deep >/dev/null; cat ~-/../.env",
+    "cd sub/deep && cd ../.. && cat .env",
+)
+
+
+@pytest.mark.parametrize("line", LEFT_BY_NAME)
+def test_a_directory_is_left_by_the_name_it_was_entered_by(tmp_path: Path, line: str) -> None:
+    """Wherever bash is in the end, a rule for the file holds there: what it prints is the proof."""
+    place = tmp_path / "place"
+    (place / "sub" / "deep").mkdir(parents=True)
+    (place / ".env").write_text(MARK, encoding="utf-8")
+    (tmp_path / "secret").write_text(MARK, encoding="utf-8")
+    (place / "sub" / "leak").symlink_to(tmp_path / "secret")
+    (place / "sub" / "up").symlink_to("..")
+    done = subprocess.run(["bash", "-c", line], cwd=place, capture_output=True, text=True, check=False)
+    assert MARK in done.stdout
+    denied = (Rule(pattern=f"Read({each})", action="deny") for each in ("./.env", tmp_path / "secret"))
+    roles: Any = {"command": "command"}
+    spec = ToolSpec(name="Bash", description="", input_schema={}, kind="execute", roles=roles)
+    engine = Engine(
+        RuleSet(user=(*denied, Rule(pattern="Bash", action="allow"))),
+        mode="default",
+        workspace=place,
+        home=tmp_path / "home",
+        interactive=True,
+        vouched=(spec,),
+    )
+    assert engine.decide(spec, {"command": line}).action == "deny"
+    assert engine.decide(spec, {"command": "cd sub && cat other"}).action == "allow"

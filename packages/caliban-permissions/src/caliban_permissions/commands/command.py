@@ -63,24 +63,30 @@ class ShellCommand:
         which all else in it depends, says where they run.
         """
         subjects = []
+        names: tuple[str, ...] = (self.cwd,)
         bases: tuple[str, ...] = (self.cwd,)
+        been: dict[str, None] = {}
         through_links = False
         commands = self.line.simple_commands[:_MAX_COMMANDS]
         known = not any(simple.repeated and _move(simple)[:1] in _MOVES for simple in commands)
         for simple in commands:
-            subjects.append(SimpleSubject(self, simple, bases, known))
+            been.update(dict.fromkeys(bases))
+            subjects.append(SimpleSubject(self, simple, bases, known, tuple(been)))
             moves = next(iter(_move(simple)), "")
             if moves in ("pushd", "popd") or (moves == "cd" and not _cd_target(simple)):
                 known = False
-                bases = tuple(dict.fromkeys((*bases, *self._perhaps_moved(simple, bases))))
-            elif moves == "cd" and known:
+                bases = tuple(dict.fromkeys((*bases, *been, *self._perhaps_moved(simple, bases))))
+                names = tuple(dict.fromkeys((*names, *bases)))
+            elif moves == "cd" and len(bases) <= _MAX_BASES:
                 target = _cd_target(simple)
                 through_links = through_links or not all(self._is_literal(target, base) for base in bases)
-                moved = tuple(self._moved(simple, bases))
-                is_certain = simple is self._condition and all(map(os.path.isdir, moved))
-                bases = moved if is_certain else tuple(dict.fromkeys((*bases, *moved)))
-                # The shell takes a `..` for the directory by whose name it came, not for the one it is in.
-                known = len(bases) <= _MAX_BASES and not (through_links and ".." in target.split("/"))
+                moved = tuple(dict.fromkeys(self._moved(target, names)))
+                places = tuple(place for name in moved for place in resolve(name, self.place).canonicals)
+                is_certain = simple is self._condition and all(map(os.path.isdir, places))
+                names = moved if is_certain else tuple(dict.fromkeys((*names, *moved)))
+                bases = tuple(dict.fromkeys(places if is_certain else (*bases, *places)))
+                doubtful = through_links and ".." in target.split("/")
+                known = known and len(bases) <= _MAX_BASES and not doubtful
         return tuple(subjects)
 
     @property
@@ -270,10 +276,14 @@ class ShellCommand:
             for name in names[:_MAX_BASES]:
                 yield from (found for base in bases for found in resolve(name, self.place, base).canonicals)
 
-    def _moved(self, simple: SimpleCommand, bases: tuple[str, ...]) -> Iterator[str]:
-        target = _cd_target(simple)
-        for base in bases:
-            yield from resolve(target, self.place, base).canonicals
+    def _moved(self, target: str, names: tuple[str, ...]) -> Iterator[str]:
+        """The directories that a `cd` may lead to from where the shell is, by one of its `names` for that.
+
+        The shell takes a `..` for the directory by whose name it came, `cd -P` for the one that it is in.
+        """
+        for name in names:
+            yield posixpath.normpath(target if target[:1] == "~" else posixpath.join(name, target))
+            yield from resolve(target, self.place, name).canonicals
 
 
 class LineSubject:

@@ -50,16 +50,25 @@ _MAX_PATHS = 64
 
 
 class SimpleSubject:
-    """One simple command. `bases` are the directories it may run in, as far as they are `known`."""
+    """One simple command. `bases` are the directories it may run in, as far as they are `known`.
+
+    Those that the shell may have `been` in are among them or were left before.
+    """
 
     def __init__(
-        self, command: CommandContext, simple: SimpleCommand, bases: tuple[str, ...], known: bool
+        self,
+        command: CommandContext,
+        simple: SimpleCommand,
+        bases: tuple[str, ...],
+        known: bool,
+        been: tuple[str, ...] = (),
     ) -> None:
         self.tools: tuple[str, ...] = command.tools
         self.command = command
         self.parsed = simple
         self.bases = bases
         self.known = known
+        self.been = been
 
     def covered_by(self, rule: CompiledRule) -> bool:
         """Whether an allow rule covers the command; within an opaque one only a rule that spells it out."""
@@ -323,7 +332,11 @@ class SimpleSubject:
         if HOLE in text:
             return PathNames(text.replace(HOLE, "?"), uncertain="its name is known only when it runs")
         place, home = self.command.place, self.command.place.home
-        found = [resolve(each, place, base) for base in self.bases for each in readings(text, base, home)]
+        found = [
+            resolve(each, place, base)
+            for base in self.bases
+            for each in readings(text, base, home, self.been)
+        ]
         names = found[0]
         for other in found[1:]:
             names = replace(

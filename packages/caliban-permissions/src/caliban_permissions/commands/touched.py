@@ -115,8 +115,10 @@ def written_inside(forms: Iterable[Forms]) -> Iterator[str]:
         yield from _moving(each.inner, _written)
 
 
-def readings(path: str, base: str, home: str) -> Iterator[str]:
-    """What a path means in a shell: `~+` is where it is, `~NAME` somebody's home, perhaps this person's.
+def readings(path: str, base: str, home: str, been: Iterable[str] = ()) -> Iterator[str]:
+    """What a path means in a shell: `~+` is where it is, `~-` where it has `been`, `~NAME` somebody's home.
+
+    That may be this person's.
 
     A path through the process that will run goes by its directory, which is not that of this one.
     """
@@ -126,7 +128,7 @@ def readings(path: str, base: str, home: str) -> Iterator[str]:
     if other is not None:
         rest = path[other.end() :]
         known = () if other.group(1)[0] in "+-0123456789" else (os.path.expanduser(other.group()),)  # noqa: PTH111
-        yield from (place + rest for place in (base, home, *known))
+        yield from (place + rest for place in (base, home, *known, *been))
 
 
 def like_an_option(path: str) -> bool:
