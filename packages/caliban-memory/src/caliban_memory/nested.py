@@ -53,8 +53,8 @@ class NestedMemory:
             return ()
         if not canonical.is_relative_to(self._root):
             return ()
-        found = [*self._instructions(canonical), *self._rules(canonical)]
-        return tuple(self._within(found))
+        files = [*self._instructions(canonical), *self._rules(canonical)]
+        return tuple(self._within(files))
 
     def _instructions(self, path: Path) -> Iterator[MemoryFile]:
         folder = self._root

@@ -88,11 +88,11 @@ class SkillTool:
         """Load a skill, or a file of one."""
         from anyio import to_thread
 
-        name, said = args.get("name"), args.get("args") or ""
-        if not isinstance(name, str) or not isinstance(said, str):
+        name, arguments = args.get("name"), args.get("args") or ""
+        if not isinstance(name, str) or not isinstance(arguments, str):
             return ToolOutput.of("name and args must be text", is_error=True)
         try:
-            text = await to_thread.run_sync(self._text, name, said)
+            text = await to_thread.run_sync(self._text, name, arguments)
         except CalibanError as error:
             return ToolOutput.of("; ".join(filter(None, (error.message, error.hint))), is_error=True)
         return ToolOutput.of(text, details={"skill": one_line(name, max_chars=80)})

@@ -54,13 +54,13 @@ async def _expanded(app: App, called: CalledCommand, prompt: str) -> str:
 
 async def _output(app: App, called: CalledCommand, command: str) -> str:
     refusal = f"/{called.file.name}: {one_line(command, max_chars=120)!r} is not run"
-    found = command_tool(app.tools.tools(), refusal)
-    if not _is_meant(app, called, found, command):
+    tool = command_tool(app.tools.tools(), refusal)
+    if not _is_meant(app, called, tool, command):
         raise CommandRefused(
             f"{refusal}: it is none of its allowed-tools", hint=f"allowed-tools in {called.file.path}"
         )
     line = UnmodelledLine(text=command, session_id=app.sessions.saved.id, refusal=refusal, is_typed=False)
-    text = (await run_line(app, found, line)).text.strip()
+    text = (await run_line(app, tool, line)).text.strip()
     return text if len(text) <= MAX_OUTPUT_CHARS else f"{text[:MAX_OUTPUT_CHARS]}\n[cut]"
 
 

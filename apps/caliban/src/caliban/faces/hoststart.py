@@ -44,8 +44,8 @@ class HostStart:
             there = {name for name in wanted if self._is_hosted(name)}
             brought = await self._servers.set_servers({"servers": wanted})
             errors = {name: why for name, why in brought["errors"].items() if name not in there}
-        for name, said in parking.items():
-            if said in ("parked", "already_connected") and not self._is_hosted(name):
+        for name, state in parking.items():
+            if state in ("parked", "already_connected") and not self._is_hosted(name):
                 parking[name] = "not_honoured"
                 self._hosted(name).forget()
         return {

@@ -178,10 +178,10 @@ def _first_line(body: str) -> str:
 
 def folder_stamps(folders: Iterator[str]) -> Stamps:
     """Names, times and sizes of everything in `folders`. Most do not exist, which costs microseconds."""
-    found: list[tuple[str, int, int]] = []
+    stamps: list[tuple[str, int, int]] = []
     for folder in folders:
-        _look(folder, 0, found)
-    return tuple(found)
+        _look(folder, 0, stamps)
+    return tuple(stamps)
 
 
 def _look(folder: str, depth: int, found: list[tuple[str, int, int]]) -> None:

@@ -46,8 +46,8 @@ def prompt_words(app: App, prompt: ServerPrompt, place: ArgumentPlace, *, ends: 
         return None
 
     async def ask() -> tuple[str, ...]:
-        said = await client.complete("prompt", prompt.name, place.name, place.value, place.known)
-        return tuple(word if ends else shlex.quote(word) for word in _words(said))
+        completions = await client.complete("prompt", prompt.name, place.name, place.value, place.known)
+        return tuple(word if ends else shlex.quote(word) for word in _words(completions))
 
     return AskedWords(typed=place.value, ask=ask, ends=ends)
 
@@ -68,10 +68,10 @@ def resource_words(app: App, typed: str) -> AskedWords | None:
             place = template_place(template.uri_template, uri)
             if place is None:
                 continue
-            said = await client.complete(
+            completions = await client.complete(
                 "resource", template.uri_template, place.name, place.value, place.known
             )
-            for word in _words(said):
+            for word in _words(completions):
                 value = quote(word, safe="") if place.quotes else word
                 words.append(f"{begun}{place.before}{value}{place.after}")
         return tuple(dict.fromkeys(words))

@@ -78,11 +78,11 @@ async def server_prompts(app: App) -> tuple[ServerPrompt, ...]:
     run = app.servers
     if run is None:
         return ()
-    found: dict[str, tuple[McpPrompt, ...]] = {}
+    prompts: dict[str, tuple[McpPrompt, ...]] = {}
 
     async def look(server: RunServer) -> None:
         try:
-            found[server.name] = await server.prompts()
+            prompts[server.name] = await server.prompts()
         except CalibanError as error:
             words = one_line(error.message, max_chars=300)
             message = f"the MCP server {server.name} does not list its prompts: {words}"
@@ -94,8 +94,8 @@ async def server_prompts(app: App) -> tuple[ServerPrompt, ...]:
                 group.start_soon(look, server)
     return tuple(
         prompt
-        for name in sorted(found)
-        for prompt in _named(name, found[name][:MAX_PROMPTS])
+        for name in sorted(prompts)
+        for prompt in _named(name, prompts[name][:MAX_PROMPTS])
         if app.permissions.offers(ToolSpec(name=prompt.full_name, description="", input_schema={}))
     )
 
