@@ -123,11 +123,11 @@ class Emulator:
             raise Refused(f"no UTF-8: {error}") from error
         place = 0
         while place < len(text):
-            found = _SEQUENCE.match(text, place)
-            if found is None:
+            match = _SEQUENCE.match(text, place)
+            if match is None:
                 raise Refused(f"{text[place : place + 40]!r}")
-            self._obey(found)
-            place = found.end()
+            self._obey(match)
+            place = match.end()
 
     def resize(self, columns: int, rows: int) -> None:
         """Another size: what is seen moves up where there are fewer rows, and lines are wrapped anew."""
