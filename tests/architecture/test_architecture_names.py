@@ -53,9 +53,9 @@ def test_no_public_class_name_means_two_things() -> None:
         for node in module.tree.body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places.setdefault(node.name, []).append(house.where(module, node.lineno))
-    twice = {name: found for name, found in places.items() if len(found) > 1}
+    twice = {name: lines for name, lines in places.items() if len(lines) > 1}
     house.expect_none(
-        f"{name}: {', '.join(found)}" for name, found in twice.items() if name not in plan.SAME_NAMES
+        f"{name}: {', '.join(lines)}" for name, lines in twice.items() if name not in plan.SAME_NAMES
     )
     house.expect_none(set(plan.SAME_NAMES) - set(twice), "rows that nothing needs any more")
 
@@ -153,10 +153,10 @@ def test_encoders_and_decoders_touch_neither_network_nor_clock() -> None:
         *plan.HTTP_LIBRARIES,
     )
     offenders = [
-        f"{house.where(found.source, found.line)} imports {found.target}"
+        f"{house.where(edge.source, edge.line)} imports {edge.target}"
         for module in house.modules()
         if module.name.rpartition(".")[2] in ("encode", "decode")
-        for found in house.imports(module)
-        if found.target in impure
+        for edge in house.imports(module)
+        if edge.target in impure
     ]
     house.expect_none(offenders)

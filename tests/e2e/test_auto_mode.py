@@ -52,8 +52,8 @@ def test_quiet_keeps_the_line_away_and_frames_hold_it(cli):
     done = cli.run("-p", "go", *AUTO, *STREAM)
     assert done.frames[0]["permission_mode"] == "auto"
     frame = next(frame for frame in done.frames if frame.get("subtype") == "auto_mode")
-    told = {"tool_name": "Bash", "decision": "allow", "reason": "ordinary work", "source": "classifier"}
-    assert frame["details"] == told
+    details = {"tool_name": "Bash", "decision": "allow", "reason": "ordinary work", "source": "classifier"}
+    assert frame["details"] == details
 
 
 def test_what_the_classifier_costs_is_in_the_result_and_in_the_budget(cli):
