@@ -336,16 +336,16 @@ def _compiled(spec: ModuleSpec) -> tuple[tuple[str, str, str, bool, int, int], b
 
 
 def _packed(
-    found: dict[str, tuple[tuple[str, str, str, bool, int, int], bytes]], elsewhere: list[str]
+    modules: dict[str, tuple[tuple[str, str, str, bool, int, int], bytes]], elsewhere: list[str]
 ) -> tuple[bytes, list[bytes]]:
     """The index, and the codes in the order in which they follow it; `elsewhere` are names of no code."""
     base = 0
     while True:
         offset, entries = base, {}
-        for name, (facts, code) in found.items():
+        for name, (facts, code) in modules.items():
             entries[name] = (*facts, offset, len(code))
             offset += len(code)
         index = marshal.dumps((_key(), offset, entries, elsewhere))
         if base == 16 + len(index):
-            return index, [code for _, code in found.values()]
+            return index, [code for _, code in modules.values()]
         base = 16 + len(index)

@@ -263,13 +263,13 @@ def _is_nothing(assembler: Assembler) -> bool:
     return not assembler.has_content and not assembler.usage.output_tokens
 
 
-def _estimated(told: Usage, request: CompletionRequest, written: str) -> Usage:
+def _estimated(reported: Usage, request: CompletionRequest, written: str) -> Usage:
     """What a reply used whose provider leaves out, or tells as 0, what cannot be."""
-    prompt_tokens = told.input_tokens or tokens(request.messages) + tool_tokens(request.tools)
-    reply_tokens = told.output_tokens or text_tokens(written)
-    if (prompt_tokens, reply_tokens) == (told.input_tokens, told.output_tokens):
-        return told
-    return replace(told, input_tokens=prompt_tokens, output_tokens=reply_tokens, estimated=True)
+    prompt_tokens = reported.input_tokens or tokens(request.messages) + tool_tokens(request.tools)
+    reply_tokens = reported.output_tokens or text_tokens(written)
+    if (prompt_tokens, reply_tokens) == (reported.input_tokens, reported.output_tokens):
+        return reported
+    return replace(reported, input_tokens=prompt_tokens, output_tokens=reply_tokens, estimated=True)
 
 
 def _fault(name: str, error: BaseException) -> ProviderError:

@@ -45,10 +45,10 @@ async def read_list(
     return tuple(_once(entries[: options.max_entries], key, say))
 
 
-def _once(found: list[_T], key: str, say: Say) -> list[_T]:
+def _once(entries: list[_T], key: str, say: Say) -> list[_T]:
     """The first of those that share a name."""
     seen: dict[str, _T] = {}
-    for entry in found:
+    for entry in entries:
         names = (getattr(entry, member, None) for member in ("uri", "uri_template", "name"))
         name = next((str(name) for name in names if name), "")
         if name in seen:

@@ -215,9 +215,9 @@ class _Reading:
         if events is not None and events.values:
             yield table.place, events.values
 
-    def _listed(self, found: Any) -> tuple[Path, ...]:
-        self.problems += (f"{self._manifest.name}: {problem}" for problem in found.problems)
-        return tuple(found.paths)
+    def _listed(self, listing: Any) -> tuple[Path, ...]:
+        self.problems += (f"{self._manifest.name}: {problem}" for problem in listing.problems)
+        return tuple(listing.paths)
 
     def unused(self) -> Iterator[str]:
         """What lies in the plugin for another harness."""

@@ -58,8 +58,8 @@ class HostStart:
             **({"errors": errors} if errors else {}),
         }
 
-    def _park(self, name: str, said: object) -> Parking:
-        manifest = read_manifest(said)
+    def _park(self, name: str, raw: object) -> Parking:
+        manifest = read_manifest(raw)
         if not isinstance(manifest, ServerManifest):
             return manifest
         return "parked" if self._hosted(name).park(manifest) else "already_connected"

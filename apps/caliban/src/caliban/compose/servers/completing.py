@@ -119,6 +119,10 @@ def _completing(app: App, name: str) -> McpClient | None:
     return client if client is not None and client.info.offers("completions") else None
 
 
-def _words(said: Completions) -> list[str]:
+def _words(completions: Completions) -> list[str]:
     """The values that a person could have typed."""
-    return [word for word in said.values if word and without_hidden(word) == word and one_line(word) == word]
+    return [
+        word
+        for word in completions.values
+        if word and without_hidden(word) == word and one_line(word) == word
+    ]
