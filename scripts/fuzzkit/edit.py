@@ -78,9 +78,9 @@ def _wrong(text: str, old: str, new: str) -> str:
     return ""
 
 
-def _ordered(text: str, found: Matches) -> bool:
+def _ordered(text: str, match: Matches) -> bool:
     at = 0
-    for span in found.spans:
+    for span in match.spans:
         if not at <= span.start < span.end <= len(text):
             return False
         at = span.end
