@@ -83,6 +83,37 @@ def test_the_benchmark_measures_a_row_and_writes_every_value(tmp_path: Path) -> 
     }
 
 
+@POSIX
+def test_the_benchmark_says_which_interpreter_it_has_measured(tmp_path: Path) -> None:
+    command = [sys.executable, str(house.ROOT / "scripts" / "bench"), "--no-peers", "--runs", "1"]
+    here = [*command, "--here", "--only", "python -c pass", "--json", str(tmp_path / "figures.json")]
+    done = subprocess.run(here, capture_output=True, text=True, timeout=HANG_S, check=True)
+    build = " ".join(sys.version.split())
+    assert f"Python {build}, editable packages of .venv" in done.stdout
+    assert json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))["machine"]["python"] == build
+    done = subprocess.run([*here, "--python", sys.executable], capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "leave --python out" in done.stderr
+    absent = str(tmp_path / "python")
+    done = subprocess.run([*command, "--python", absent], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and f"bench: --python {absent}" in done.stderr
+
+
+@POSIX
+def test_the_floor_of_eight_commands_talks_to_the_server_as_we_do(tmp_path: Path) -> None:
+    code = """
+import subprocess, sys
+from pathlib import Path
+from benchkit.measure import open_door
+with open_door(Path("unread")) as door:
+    url, run = door.url("parallel")
+    subprocess.run([sys.executable, "-m", "benchkit.floor", url], check=True)
+    first, second = door.requests(run)
+    assert second.request_bytes > first.request_bytes + 8 * len("tool_result")
+    print((second.first_byte_ns - first.sent_ns) // 10**6 >= 500)
+"""
+    assert bench_module("-c", code).split() == ["True"]
+
+
 VENV_PYTHON = house.ROOT / ".venv" / "bin" / "python"
 OURS = {"MB/s", "events/s"}
 THEIRS = {"SDK MB/s", "SDK events/s", "times the SDK"}
@@ -152,7 +183,11 @@ rows = {
     "python -c pass": {"wall ms": [10]},
     "--version": {"wall ms": [60]},
     "one-shot": {"wall ms": [100]},
+    "8 tools of 0.5 s": {"tools ms": [540], "CPU s": [9]},
+    "8 tools of 0.5 s, by asyncio": {"tools ms": [520], "CPU s": [1]},
+    "8 tools of 0.5 s, after 0.2 s": {"tools ms": [530]},
+    "8 tools of 0.5 s, after 0.2 s, by asyncio": {"tools ms": [520]},
 }
 print("\\n".join(line.split()[0] for line in table(rows) if line.endswith("MISSED")))
 """
-    assert bench_module("-c", code).split() == ["slow", "--version"]
+    assert bench_module("-c", code).split() == ["slow", "--version", "8"]

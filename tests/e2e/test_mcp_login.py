@@ -234,11 +234,11 @@ RACER = """
 import sys
 import anyio
 from caliban.compose.servers.keptlogins import KeptLogins
-from caliban.compose.servers.logins import open_door
+from caliban.compose.servers.logins import open_client
 from caliban_mcp_client.oauth import LoginOptions, LoginParts, OAuthAuthorization
 
 async def main():
-    parts = LoginParts(store=KeptLogins("notes"), open_door=open_door, learn=lambda secret: None)
+    parts = LoginParts(store=KeptLogins("notes"), open_client=open_client, learn=lambda secret: None)
     authorization = OAuthAuthorization("notes", sys.argv[1], LoginOptions(), parts)
     print("ready", flush=True)
     sys.stdin.readline()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -11,9 +13,12 @@ import anyio
 import pytest
 from hang_guard import HANG_S
 
-from caliban.compose.ahead import MODULES, PRICES, LoadAhead, LoadingProvider
+from caliban.compose.ahead import GUARDED, MODULES, PRICES, LoadAhead, LoadingProvider, load_while_asked
+from caliban_provider.request import CompletionRequest
+from caliban_provider.stream import StreamEvent
 from caliban_provider.testing.contract import ask
 from caliban_provider.testing.scripted import ScriptedProvider, reply
+from caliban_provider.wrapped import WrappedProvider
 
 REQUEST = ask("hi", model="m")
 FEW = ("colorsys", "this_is_no_module", "sndhdr_is_none_either", "stringprep")
@@ -24,7 +29,7 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.mark.parametrize("name", [*PRICES, *MODULES])
+@pytest.mark.parametrize("name", [*PRICES, *GUARDED, *MODULES])
 def test_every_module_is_there(name: str) -> None:
     module, _, function = name.partition(":")
     assert find_spec(module) is not None or module == "resource"
@@ -103,3 +108,30 @@ async def test_the_provider_tells_when_it_waits_and_answers_as_it_would() -> Non
     async with plain.stream(REQUEST) as events:
         assert [type(event) for event in watched] == [type(event) async for event in events]
     assert order == ["asked", "answered", "streaming"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("guarded", [True, False])
+async def test_what_rules_for_files_need_is_loaded_where_there_are_some(
+    monkeypatch: pytest.MonkeyPatch, guarded: bool
+) -> None:
+    monkeypatch.setattr("caliban.compose.ahead.PAUSE_S", 0)
+    monkeypatch.setattr("caliban.compose.ahead.GUARDED", ("colorsys",))
+    monkeypatch.setattr("caliban.compose.ahead.MODULES", ("stringprep",))
+    for name in FEW:
+        sys.modules.pop(name, None)
+
+    class Slow(WrappedProvider):
+        @asynccontextmanager
+        async def stream(self, request: CompletionRequest) -> AsyncIterator[AsyncIterator[StreamEvent]]:
+            while "stringprep" not in sys.modules:  # the last to be loaded
+                await anyio.sleep(0)
+            async with self._inner.stream(request) as events:
+                yield events
+
+    async with anyio.create_task_group() as group:
+        slow = Slow(ScriptedProvider([reply("Hello.")]))
+        provider = load_while_asked(slow, group, prices=False, guarded=guarded)
+        async with provider.stream(REQUEST):
+            assert ("colorsys" in sys.modules) == guarded
+        group.cancel_scope.cancel()

@@ -107,7 +107,7 @@ class Login:
         self.now = 1_800_000_000.0
         parts = LoginParts(
             store=self.store,
-            open_door=self._door,
+            open_client=self._client,
             learn=self.learned.add,
             agent=agent,
             advice="do it",
@@ -120,6 +120,6 @@ class Login:
     async def _id_token(self) -> str:
         return self.id_token
 
-    def _door(self, reach: Reach) -> HttpClient:
+    def _client(self, reach: Reach) -> HttpClient:
         self.reaches.append(reach)
         return HttpClient(connect_s=5.0, read_s=10.0)

@@ -191,7 +191,7 @@ def test_a_server_may_take_a_minute_to_start_and_a_call_five_without_a_word(tmp_
         environ={},
         added_env={},
         runner=Runner(),
-        door=lambda: pytest.fail("nothing is asked"),
+        client=lambda: pytest.fail("nothing is asked"),
         value_of=lambda name: None,
         learn=lambda secret: None,
         handler=lambda name: DecliningHandler(),

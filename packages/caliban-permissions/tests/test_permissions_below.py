@@ -10,11 +10,19 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hang_guard import HANG_S
+
+from caliban_permissions import Rule, RuleSet
+from caliban_permissions.commands.below import Below
+from caliban_permissions.commands.command import ShellCommand
+from caliban_permissions.commands.files import STAYS
+from caliban_permissions.paths import PathContext
+from caliban_permissions.rules.chain import RuleChain
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX workspace")
 
@@ -552,3 +560,30 @@ def test_the_programs_leave_what_the_tables_say(line: str, project: Any) -> None
     told(line, project)
     assert state() == before
     assert Path(project.workspace / ".env").exists()
+
+
+@pytest.mark.parametrize("name", sorted(STAYS))
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "",
+        ".",
+        "-r .",
+        "-R secrets",
+        "-a x src/*",
+        "-exec cat {} +",
+        "HEAD:.env",
+        "--all -- ..",
+        "-f -i x .env",
+    ],
+)
+def test_what_is_said_to_stay_where_it_is_reaches_nothing(tmp_path: Path, name: str, rest: str) -> None:
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "secrets" / "key.pem").write_text("x", encoding="utf-8")
+    rules = RuleSet(user=tuple(Rule(pattern=each, action="deny") for each in (*READ_RULES, *EDIT_RULES)))
+    place = PathContext.of(tmp_path, None, tmp_path / "home")
+    chain = RuleChain(rules, place)
+    assert chain.guards_reads and chain.guards_edits
+    command = ShellCommand(f"{name} {rest}", place, place.cwd, ("Bash",))
+    parts = Below(command, chain, datetime.now(UTC)).parts(exact=False)
+    assert list(parts) == []

@@ -28,7 +28,7 @@ from caliban_common.message import (
 from caliban_common.tool import ToolSpec
 from caliban_provider.errors import ContextTooLong, InvalidRequest
 from caliban_provider.request import CompletionRequest
-from caliban_provider_ollama.encode import Encoder, Wishes, encode
+from caliban_provider_ollama.encode import Encoder, RequestDefaults, encode
 from caliban_provider_ollama.models import ModelFacts
 from caliban_provider_ollama.testing.strict import check_body
 from caliban_provider_ollama.window import MIN_TOKENS, Windows, estimate_tokens, stepped, window_tokens
@@ -201,7 +201,7 @@ def test_extra_members_go_into_the_body_and_options_one_by_one() -> None:
     made = body(user("u"), extra=extra)
     assert made["options"] == {"num_ctx": 4096, "num_predict": 4096, "top_k": 3}
     assert (made["keep_alive"], made["model"]) == ("1m", MODEL)
-    wished = Encoder(wishes=Wishes(num_ctx=2048, keep_alive=-1)).body(ask(user("u"), max_tokens=9))
+    wished = Encoder(defaults=RequestDefaults(num_ctx=2048, keep_alive=-1)).body(ask(user("u"), max_tokens=9))
     assert wished.num_ctx == 2048 and b'"keep_alive":-1' in wished.data
 
 
@@ -215,7 +215,7 @@ def test_the_window_holds_prompt_and_reply_and_is_at_most_the_models() -> None:
     with pytest.raises(ContextTooLong, match="window has 16384"):
         Encoder().body(ask(long), ModelFacts(context_tokens=16_384))
     with pytest.raises(ContextTooLong):
-        Encoder(wishes=Wishes(num_ctx=4096)).body(ask(long), ALL)
+        Encoder(defaults=RequestDefaults(num_ctx=4096)).body(ask(long), ALL)
 
 
 def test_a_picture_is_reckoned_by_its_kind_and_not_by_its_bytes() -> None:

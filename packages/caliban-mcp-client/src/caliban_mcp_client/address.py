@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 import anyio
 
 from caliban_mcp_client.authorization import Authorization
-from caliban_mcp_client.door import HttpDoor
 from caliban_mcp_client.groups import task_group
+from caliban_mcp_client.http import HttpClientLike
 from caliban_mcp_client.oldsse import OldSseCarrier
 from caliban_mcp_client.ports import Carrier, Receiver
 from caliban_mcp_client.requests import Requests
@@ -23,15 +23,15 @@ _CLOSE_S = 2.0
 async def opened_address(
     target: HttpTarget,
     options: ServerOptions,
-    door: HttpDoor,
+    client: HttpClientLike,
     authorization: Authorization | None,
     receiver: Receiver,
 ) -> AsyncIterator[Carrier]:
     """Speak with the server at an address, in the way of `target.kind`. Raises `ConnectError`.
 
-    The door is closed at the end.
+    The client is closed at the end.
     """
-    requests = Requests(door, target, authorization)
+    requests = Requests(client, target, authorization)
     try:
         async with task_group() as group:
             if target.kind == "sse":
@@ -47,4 +47,4 @@ async def opened_address(
             group.cancel_scope.cancel()
     finally:
         with anyio.move_on_after(_CLOSE_S, shield=True):
-            await door.aclose()
+            await client.aclose()

@@ -274,8 +274,8 @@ class Keeper:
                 from caliban_mcp_client.address import opened_address
 
                 target = replace(self._target, kind="sse" if self._is_old() else "http")
-                door, authorization = self._parts.http(), self._parts.authorization
-                opened = opened_address(target, self._options, door, authorization, link)
+                client, authorization = self._parts.http(), self._parts.authorization
+                opened = opened_address(target, self._options, client, authorization, link)
                 async with opened as carrier, task_group() as tasks:
                     yield _Open(carrier=carrier, tasks=tasks, said=str)
                     tasks.cancel_scope.cancel()

@@ -11,8 +11,8 @@ from caliban_mcp_client.target import Verdict
 
 if TYPE_CHECKING:
     from caliban_mcp_client.authorization import Authorization
-    from caliban_mcp_client.door import HttpDoor
     from caliban_mcp_client.hosted import HostPipe
+    from caliban_mcp_client.http import HttpClientLike
     from caliban_mcp_client.ports import ClientHandler
     from caliban_process import Runner
 
@@ -26,7 +26,7 @@ class ClientParts(Struct, frozen=True, kw_only=True):
 
     runner: Runner | None = None
     host: HostPipe | None = None
-    http: Callable[[], HttpDoor] | None = None
+    http: Callable[[], HttpClientLike] | None = None
     authorization: Authorization | None = None
     handler: ClientHandler | None = None
     verdict: Verdict | None = None

@@ -9,8 +9,8 @@ from urllib.parse import urljoin, urlsplit
 
 from caliban_common.errors import CalibanError
 from caliban_mcp_client.authorization import Authorization
-from caliban_mcp_client.door import HttpDoor, HttpReply
 from caliban_mcp_client.errors import ConnectError, McpError
+from caliban_mcp_client.http import HttpClientLike, HttpReply
 from caliban_mcp_client.target import HttpTarget
 
 _MOST_LOGINS: Final = 3
@@ -22,8 +22,10 @@ _REFUSAL_BYTES: Final = 64 * 1024
 class Requests:
     """Sends requests to one server, in the name of whoever is authorised."""
 
-    def __init__(self, door: HttpDoor, target: HttpTarget, authorization: Authorization | None) -> None:
-        self._door = door
+    def __init__(
+        self, client: HttpClientLike, target: HttpTarget, authorization: Authorization | None
+    ) -> None:
+        self._client = client
         self._authorization = authorization
         self._own = {name.lower(): value for name, value in target.headers.items()}
         self.url: str = target.url
@@ -32,14 +34,14 @@ class Requests:
     async def send(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes = b""
     ) -> AsyncIterator[HttpReply]:
-        """The head of the answer, whatever its status. Raises what the door does.
+        """The head of the answer, whatever its status. Raises what the client does.
 
         Where a login is wanted, whoever is authorised is asked, and the request is sent again.
         """
         logins = redirects = 0
         while True:
             sent = {**await self._authorized(), **self._own, **headers}
-            async with self._door.stream(method, url, headers=sent, body=body) as reply:
+            async with self._client.stream(method, url, headers=sent, body=body) as reply:
                 if reply.status in (401, 403) and logins < _MOST_LOGINS:
                     logins += 1
                     again = await self._challenged(reply)

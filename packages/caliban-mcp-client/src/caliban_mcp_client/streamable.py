@@ -10,11 +10,11 @@ import anyio
 
 from caliban_common.errors import CalibanError
 from caliban_common.text import one_line
-from caliban_mcp_client.door import HttpReply
 from caliban_mcp_client.encode import Outgoing
 from caliban_mcp_client.errors import CallLost, HttpRefused, McpError, ProtocolError
 from caliban_mcp_client.events import EventReader, ServerEvent
 from caliban_mcp_client.frames import Frame, long_scrap, matched_id, read_frames
+from caliban_mcp_client.http import HttpReply
 from caliban_mcp_client.inflight import Call
 from caliban_mcp_client.paramheaders import coded
 from caliban_mcp_client.ports import Receiver

@@ -6,10 +6,11 @@ import json
 import re
 import shlex
 from collections.abc import Mapping
-from hashlib import sha256
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, field
+
+from caliban_common.digest import sha256
 
 ServerKind: TypeAlias = Literal["stdio", "http", "sse", "ws", "sdk"]
 Login: TypeAlias = Literal["off", "auto", "manual"]

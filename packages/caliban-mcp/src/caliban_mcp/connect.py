@@ -28,8 +28,8 @@ from caliban_mcp_client.target import (
 if TYPE_CHECKING:
     from caliban_mcp_client import McpClient
     from caliban_mcp_client.authorization import Authorization
-    from caliban_mcp_client.door import HttpDoor
     from caliban_mcp_client.hosted import HostPipe
+    from caliban_mcp_client.http import HttpClientLike
     from caliban_mcp_client.ports import ClientHandler
     from caliban_process import Runner
 
@@ -52,7 +52,7 @@ class Connector(Struct, frozen=True, kw_only=True):
     environ: Mapping[str, str]
     added_env: Mapping[str, str]
     runner: Runner
-    door: Callable[[], HttpDoor]
+    client: Callable[[], HttpClientLike]
     value_of: Callable[[str], str | None]
     learn: Callable[[str], None]
     handler: Callable[[str], ClientHandler]
@@ -71,7 +71,7 @@ class Connector(Struct, frozen=True, kw_only=True):
         parts = ClientParts(
             runner=self.runner if is_program else None,
             host=self.hosted(config.name) if is_hosted and self.hosted is not None else None,
-            http=None if is_program else self.door,
+            http=None if is_program else self.client,
             authorization=None if is_program or is_hosted else self._authorization(config),
             handler=self.handler(config.name),
             verdict=verdict,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from hashlib import sha256
 from typing import Any, Final
 
 import msgspec
 
+from caliban_common.digest import sha256
 from caliban_mcp_client.values import McpTool
 
 PINNED: Final = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from hashlib import sha256
 from typing import Final
+
+from caliban_common.digest import sha256
 
 PREFIX: Final = "mcp__"
 MAX_CHARS: Final = 64

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from caliban_common.digest import sha256
 from caliban_common.estimate import text_tokens
 
 Tier: TypeAlias = Literal["managed", "global", "project", "rule", "auto"]
@@ -37,7 +37,7 @@ A text is the digest (SHA-256) that the text of the second has to have for that:
 
 def digest_of(text: str) -> str:
     """What an approval is bound to: the text of a file as it is told."""
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+    return sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def refuse_all(importer: Path, target: Path) -> bool:

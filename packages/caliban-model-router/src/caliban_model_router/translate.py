@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from hashlib import sha256
 from operator import is_
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from caliban_common.digest import sha256
 from caliban_common.history import Repairer, TargetModel
 from caliban_common.message import Block, Message, ToolResultBlock, ToolUseBlock
 from caliban_model_router.effort import with_effort

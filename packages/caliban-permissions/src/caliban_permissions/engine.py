@@ -185,6 +185,11 @@ class Engine:
             suggestions=self._lasting(judged, args, judgement) if verdict.action == "ask" else (),
         )
 
+    @property
+    def guards_files(self) -> bool:
+        """Whether a deny or ask rule is about some files: commands are searched then for what they reach."""
+        return self._chain.guards_reads or self._chain.guards_edits
+
     def layers(self) -> tuple[tuple[Scope, tuple[Rule, ...]], ...]:
         """The rules that count, by their scopes, in the order of evaluation; the built-in ones last."""
         return (self._policy if self.mode == "disabled" else self._chain).layers()

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from caliban_common.digest import sha256
+
 MAX_ID_CHARS = 64
 MAX_NAME_CHARS = 128
 
@@ -33,8 +35,6 @@ def short_name(raw: str, max_chars: int) -> str:
 
 
 def _derive(raw: str, max_chars: int) -> str:
-    from hashlib import sha256  # with the first name that the wire does not take
-
     digest = sha256(raw.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_CHARS]
     kept = re.sub(_OTHER, "_", raw)[: max_chars - _DIGEST_CHARS - 1]
     return f"{kept}_{digest}"

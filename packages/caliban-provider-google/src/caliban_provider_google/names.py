@@ -7,7 +7,8 @@ it is recognised when it comes back, and left out again: calls and results then 
 from __future__ import annotations
 
 import re
-from hashlib import sha256
+
+from caliban_common.digest import sha256
 
 MAX_NAME_CHARS = 64
 

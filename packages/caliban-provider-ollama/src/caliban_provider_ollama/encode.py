@@ -31,7 +31,7 @@ _LEVELS: Mapping[Effort, str] = MappingProxyType(
 )
 
 
-class Wishes(Struct, frozen=True, kw_only=True):
+class RequestDefaults(Struct, frozen=True, kw_only=True):
     """What the operator wants of every request: a fixed window, and how long a model stays loaded."""
 
     num_ctx: int | None = None
@@ -55,8 +55,8 @@ def encode(request: CompletionRequest, facts: ModelFacts | None = None) -> dict[
 class Encoder:
     """Makes bodies and remembers the bytes of messages and tools between them, and the windows."""
 
-    def __init__(self, *, wishes: Wishes | None = None, memo_bytes: int = MEMO_BYTES) -> None:
-        self._wishes = wishes or Wishes()
+    def __init__(self, *, defaults: RequestDefaults | None = None, memo_bytes: int = MEMO_BYTES) -> None:
+        self._defaults = defaults or RequestDefaults()
         self._pieces: Memo[Piece] = Memo(max_bytes=memo_bytes)
         self._tools: Memo[bytes] = Memo(max_bytes=memo_bytes // 8)
         self._windows = Windows()
@@ -78,8 +78,8 @@ class Encoder:
         reckoned = self._windows.reckon(request.model, prompt_tokens)
         num_ctx = self._window(request, known, reckoned)
         members = _members(request, known, num_ctx, has_tools=bool(tools))
-        if self._wishes.keep_alive is not None:
-            members["keep_alive"] = self._wishes.keep_alive
+        if self._defaults.keep_alive is not None:
+            members["keep_alive"] = self._defaults.keep_alive
         _add_extra(members, request.extra)
         parts = {name: dumps(value) for name, value in members.items()}
         if tools:
@@ -99,7 +99,7 @@ class Encoder:
     def _window(self, request: CompletionRequest, known: ModelFacts, prompt_tokens: int) -> int:
         given_options = request.extra.get("options")
         wish = given_options.get("num_ctx") if isinstance(given_options, Mapping) else None
-        fixed = wish if isinstance(wish, int) and wish > 0 else self._wishes.num_ctx
+        fixed = wish if isinstance(wish, int) and wish > 0 else self._defaults.num_ctx
         size = window_tokens(prompt_tokens, request.max_tokens, known.context_tokens, fixed=fixed)
         return size if fixed is not None else self._windows.widen(request.model, size)
 

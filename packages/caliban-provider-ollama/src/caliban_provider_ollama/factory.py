@@ -57,21 +57,21 @@ class OllamaFactory(Struct, frozen=True, kw_only=True):
         """
         from caliban_provider.http import HttpClient
         from caliban_provider.options import refuse_unknown
-        from caliban_provider_ollama.encode import Wishes
+        from caliban_provider_ollama.encode import RequestDefaults
         from caliban_provider_ollama.provider import Listeners, OllamaProvider
         from caliban_provider_ollama.transport import Transport
 
         refuse_unknown(self, options.extra)
         environ = os.environ if self.environ is None else self.environ
         http = HttpClient(connect_s=options.connect_s, read_s=max(options.first_byte_s, options.idle_s))
-        wishes = Wishes(
+        defaults = RequestDefaults(
             num_ctx=_num_ctx(options.extra.get("num_ctx") or environ.get("OLLAMA_NUM_CTX")),
             keep_alive=_keep_alive(options.extra.get("keep_alive")),
         )
         return OllamaProvider(
             Transport(options),
             http,
-            wishes=wishes,
+            defaults=defaults,
             silence_s=(options.first_byte_s, options.idle_s),
             listeners=Listeners(on_status=options.on_status, on_warning=options.on_warning),
         )

@@ -20,7 +20,7 @@ from caliban_provider.request import CompletionRequest
 from caliban_provider.stream import StreamEvent
 from caliban_provider_ollama.catalog import Catalog
 from caliban_provider_ollama.decode import Decoder
-from caliban_provider_ollama.encode import Body, Encoder, Wishes
+from caliban_provider_ollama.encode import Body, Encoder, RequestDefaults
 from caliban_provider_ollama.models import FAMILY, ModelFacts, capabilities
 from caliban_provider_ollama.transport import Transport
 
@@ -54,7 +54,7 @@ class OllamaProvider:
         http: HttpClient,
         *,
         known: Mapping[str, ModelFacts] | None = None,
-        wishes: Wishes | None = None,
+        defaults: RequestDefaults | None = None,
         silence_s: tuple[float, float] = (300.0, 90.0),
         listeners: Listeners | None = None,
     ) -> None:
@@ -73,7 +73,7 @@ class OllamaProvider:
             ),
         )
         self._catalog = Catalog(transport, http, known)
-        self._encoder = Encoder(wishes=wishes)
+        self._encoder = Encoder(defaults=defaults)
         self._timeouts = StreamTimeouts(first_byte_s=silence_s[0], idle_s=silence_s[1])
         self._on_status = listeners.on_status if listeners is not None else None
         self._on_warning = listeners.on_warning if listeners is not None else None

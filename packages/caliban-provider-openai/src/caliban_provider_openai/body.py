@@ -6,11 +6,11 @@ One turn's body begins with the bytes of the turn before, and each message is se
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct, field
 
+from caliban_common.digest import sha256
 from caliban_common.message import DocumentBlock, ImageBlock, Message
 from caliban_provider.errors import InvalidRequest
 from caliban_provider.request import CompletionRequest

@@ -7,10 +7,10 @@ from turn to turn.
 from __future__ import annotations
 
 import re
-from hashlib import sha256
 
 from msgspec import Struct
 
+from caliban_common.digest import sha256
 from caliban_common.message import Message, ToolResultBlock
 
 MAX_NAME_CHARS = 64

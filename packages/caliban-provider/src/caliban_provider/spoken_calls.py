@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from hashlib import sha256
 from typing import Any
 
 from msgspec import Struct
 
+from caliban_common.digest import sha256
 from caliban_common.tool import ToolSpec
 from caliban_provider.assemble import INPUT_DECODER
 from caliban_provider.stream import (

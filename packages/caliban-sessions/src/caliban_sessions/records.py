@@ -7,13 +7,13 @@ two machines can share sessions without a lock that spans them.
 from __future__ import annotations
 
 import json
-from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
 from msgspec import Struct
 
 from caliban_common.codec import dumps, message_to_json
+from caliban_common.digest import sha256
 from caliban_common.files import FileFailed, NotRegularFile, TooLarge, read_regular
 from caliban_sessions import document, stamp
 from caliban_sessions.blobs import REFERENCE

@@ -67,6 +67,9 @@ MODULES = (
 Behind a colon stands a function that is called: it does in vain what a first call would otherwise wait for.
 """
 
+GUARDED = ("caliban_permissions.commands.below",)
+"""What a command needs as well where rules are about some files: to look for those that it reaches."""
+
 
 class LoadAhead:
     """`run` loads one module after the other, only while a request waits for its answer.
@@ -137,14 +140,15 @@ class _WaitedCall(WrappedCall):
             self._ahead.answered()
 
 
-def load_while_asked(provider: Provider, tasks: TaskGroup | None, *, prices: bool) -> Provider:
+def load_while_asked(provider: Provider, tasks: TaskGroup | None, *, prices: bool, guarded: bool) -> Provider:
     """`provider`, while whose requests wait `tasks` loads the modules; as it is without tasks.
 
-    With `prices` that includes what tells the cost of a reply.
+    With `prices` that includes what tells the cost of a reply, with `guarded` what rules for files need.
     """
     if tasks is None:
         return provider
-    ahead = LoadAhead(at_once=PRICES if prices else ())
+    modules = (*GUARDED, *MODULES) if guarded else MODULES
+    ahead = LoadAhead(modules, at_once=PRICES if prices else ())
     tasks.start_soon(ahead.run, name=TASK)
     return LoadingProvider(provider, ahead)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from caliban.compose.access import roots_of, too_wide
 from caliban.compose.app import App
-from caliban.compose.permissions import roots_of, too_wide
 from caliban.errors import CommandRefused
 from caliban_common.paths import cache_dir, config_dir, data_dir, expand_user, home, state_dir
 from caliban_common.text import one_line

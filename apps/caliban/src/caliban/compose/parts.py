@@ -68,8 +68,8 @@ def wired(plain: ResolvedModel, opening: Opening, tasks: TaskGroup | None, wirin
     """The model as the agent of the run is given it."""
     masked = MaskedProvider(plain.provider, opening.host.masker)
     model = wiring.model(replace(plain, provider=masked))
-    prices = opening.costs.are_told
-    return replace(model, provider=load_while_asked(model.provider, tasks, prices=prices))
+    prices, guarded = opening.costs.are_told, opening.permissions.guards_files
+    return replace(model, provider=load_while_asked(model.provider, tasks, prices=prices, guarded=guarded))
 
 
 def limits_of(model: ResolvedModel, settings: Settings) -> MediaLimits:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from caliban.compose.permissions import roots_of
+from caliban.compose.access import roots_of
 from caliban.compose.tools import ToolInputs
 from caliban.errors import UsageError
 from caliban_agent_core.compact.cuts import is_request

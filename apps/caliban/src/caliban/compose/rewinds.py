@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from caliban.compose.permissions import roots_of
+from caliban.compose.access import roots_of
 from caliban.compose.recorder import checkpoint_root, limits_of, now, prompt_points
 from caliban_checkpoint import (
     CheckpointStore,

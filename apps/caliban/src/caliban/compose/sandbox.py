@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from caliban.cli.options import WorkspaceOptions
+from caliban.compose.access import roots_of
 from caliban.compose.box import Box, state_notice
 from caliban.compose.host import Host
-from caliban.compose.permissions import roots_of
 from caliban.errors import ConfigError
 from caliban_common.paths import cache_dir, config_dir, data_dir, home, state_dir
 from caliban_common.text import one_line

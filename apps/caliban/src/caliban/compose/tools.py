@@ -12,10 +12,11 @@ from anyio.abc import TaskGroup
 from msgspec import Struct
 
 from caliban.cli.options import Options
+from caliban.compose.access import roots_of
 from caliban.compose.board import Board
 from caliban.compose.box import NO_BOX, Box
 from caliban.compose.host import Host
-from caliban.compose.permissions import Permissions, roots_of
+from caliban.compose.permissions import Permissions
 from caliban_agent_core.registry import installed_tools
 from caliban_agent_core.subagent.spec import NAME
 from caliban_common.lazy import cached_property

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from caliban.compose.access import web_hosts_of
 from caliban.compose.host import Host
-from caliban.compose.permissions import web_hosts_of
 from caliban_common.text import one_line
 from caliban_provider.egress import EgressGuard
 from caliban_provider.http import HttpClient

@@ -10,7 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban.cli.options import PromptOptions
-from caliban.compose.permissions import Permissions, roots_of
+from caliban.compose.access import roots_of
+from caliban.compose.permissions import Permissions
 from caliban.errors import UsageError
 from caliban_common.message import Message, TextBlock, user
 from caliban_common.paths import expand_user

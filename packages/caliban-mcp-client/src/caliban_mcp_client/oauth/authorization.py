@@ -12,8 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban_common.text import one_line
-from caliban_mcp_client.door import HttpDoor
 from caliban_mcp_client.errors import LoginFailed, LoginNeeded
+from caliban_mcp_client.http import HttpClientLike
 from caliban_mcp_client.oauth.agent import LoginAgent
 from caliban_mcp_client.oauth.challenge import Challenge, read_challenge
 from caliban_mcp_client.oauth.endpoint import Reach, canonical, reach_of
@@ -35,7 +35,7 @@ class LoginParts(Struct, frozen=True, kw_only=True):
     """
 
     store: TokenStore
-    open_door: Callable[[Reach], HttpDoor]
+    open_client: Callable[[Reach], HttpClientLike]
     learn: Callable[[str], None]
     agent: LoginAgent | None = None
     id_token: Callable[[], Awaitable[str]] | None = None
@@ -275,10 +275,10 @@ class OAuthAuthorization:
         reach = self._reach
         if reach == "public" and self._options.auth_url:
             reach = "private"  # a person wrote down where to go
-        async with fetching(self._parts.open_door, reach, timeout_s=timeout_s) as fetcher:
+        async with fetching(self._parts.open_client, reach, timeout_s=timeout_s) as fetcher:
             yield fetcher
 
     @asynccontextmanager
     async def _elsewhere(self, url: str) -> AsyncIterator[MetadataFetcher]:
-        async with fetching(self._parts.open_door, await reach_of(url)) as fetcher:
+        async with fetching(self._parts.open_client, await reach_of(url)) as fetcher:
             yield fetcher

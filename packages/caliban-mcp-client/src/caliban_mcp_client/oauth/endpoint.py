@@ -1,7 +1,7 @@
 """Which addresses a login may touch, and which of them mean the same server.
 
 An address that a server names is asked only where it is https, or on loopback if the server is there itself.
-What is dialled behind a name is for the door to check, which is told how far it may reach (security.md K11).
+What is dialled behind a name is checked by the client, which is told how far it may reach (security.md K11).
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ import msgspec
 from msgspec import Struct
 
 from caliban_common.errors import CalibanError
-from caliban_mcp_client.door import HttpDoor
 from caliban_mcp_client.errors import LoginFailed
+from caliban_mcp_client.http import HttpClientLike
 from caliban_mcp_client.oauth.endpoint import Reach, check_endpoint, origin_of, shown_url
 
 MAX_BYTES: Final = 256 * 1024
@@ -31,15 +31,15 @@ class Answer(Struct, frozen=True, kw_only=True):
 
 
 class MetadataFetcher:
-    """Asks the servers of one login. `open_door` gives a client that dials no address beyond the reach."""
+    """Asks the servers of one login. `open_client` gives a client that dials no address beyond the reach."""
 
     def __init__(
-        self, open_door: Callable[[Reach], HttpDoor], reach: Reach, *, timeout_s: float = TIMEOUT_S
+        self, open_client: Callable[[Reach], HttpClientLike], reach: Reach, *, timeout_s: float = TIMEOUT_S
     ) -> None:
         self.reach: Reach = reach
-        self._open_door = open_door
+        self._open_client = open_client
         self._timeout_s = timeout_s
-        self._door: HttpDoor | None = None
+        self._client: HttpClientLike | None = None
 
     async def get(self, url: str, what: str) -> Answer:
         """The JSON at `url`; a redirect within its origin is followed. Raises `LoginFailed`."""
@@ -72,9 +72,9 @@ class MetadataFetcher:
 
     async def aclose(self) -> None:
         """Close every connection."""
-        if self._door is not None:
-            door, self._door = self._door, None
-            await door.aclose()
+        if self._client is not None:
+            client, self._client = self._client, None
+            await client.aclose()
 
     async def _send(
         self,
@@ -87,11 +87,11 @@ class MetadataFetcher:
         reads: bool = True,
     ) -> Answer:
         check_endpoint(url, what, self.reach)
-        if self._door is None:
-            self._door = self._open_door(self.reach)
+        if self._client is None:
+            self._client = self._open_client(self.reach)
         try:
             with anyio.fail_after(self._timeout_s):
-                async with self._door.stream(method, url, headers=headers, body=body) as reply:
+                async with self._client.stream(method, url, headers=headers, body=body) as reply:
                     data = await reply.read(MAX_BYTES + 1) if reads else b""
                     status, heads = reply.status, dict(reply.headers)
         except TimeoutError:
@@ -109,10 +109,10 @@ class MetadataFetcher:
 
 @asynccontextmanager
 async def fetching(
-    open_door: Callable[[Reach], HttpDoor], reach: Reach, *, timeout_s: float = TIMEOUT_S
+    open_client: Callable[[Reach], HttpClientLike], reach: Reach, *, timeout_s: float = TIMEOUT_S
 ) -> AsyncIterator[MetadataFetcher]:
     """A fetcher for the length of a block."""
-    fetcher = MetadataFetcher(open_door, reach, timeout_s=timeout_s)
+    fetcher = MetadataFetcher(open_client, reach, timeout_s=timeout_s)
     try:
         yield fetcher
     finally:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -10,6 +9,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from caliban_common.digest import sha256
 from caliban_common.permission import Decision
 from caliban_permissions.audit.redact import redacted
 
@@ -59,7 +59,7 @@ def audit_line(entry: AuditEntry, now: datetime, mask: Callable[[str], str]) -> 
         "tool_name": shown(entry.tool_name, NAME_CHARS),
         "input_excerpt": shown(text, EXCERPT_CHARS),
         "input_bytes": len(raw),
-        "input_sha256": hashlib.sha256(raw).hexdigest(),
+        "input_sha256": sha256(raw).hexdigest(),
         "action": decision.action,
         "decided_by": decision.by,
         "matched_rule": rule,

@@ -21,6 +21,11 @@ _READS_NOTHING = frozenset(
     "readlink which type chmod chown chgrp kill sleep seq date whoami id uname hostname df du export "
     "find fd tree locate".split()
 )
+STAYS = frozenset(
+    "echo printf true false : sleep seq date pwd cd whoami id uname hostname which type test [ "
+    "basename dirname realpath readlink stat file ls cat head tail wc mkdir touch".split()
+)
+"""Programs that open what they name, if anything: nothing below a directory, nothing of a repository."""
 _RUNS_ON_FILES = frozenset("-exec -execdir -ok -okdir -x -X --exec --exec-batch".split())
 _GIT_READS = frozenset(
     "show diff log blame annotate cat-file grep archive hash-object format-patch apply am range-diff "

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from caliban_permissions.characters import excerpt, refused_command
 from caliban_permissions.commands.command import LineSubject, ShellCommand
 from caliban_permissions.commands.destruction import dangers
-from caliban_permissions.commands.files import shared_device
+from caliban_permissions.commands.files import STAYS, shared_device
 from caliban_permissions.commands.reading import ONLY_READS, ReadOnlyCommands
 from caliban_permissions.commands.simple import SimpleSubject
 from caliban_permissions.commands.touched import (
@@ -20,6 +20,7 @@ from caliban_permissions.commands.touched import (
     redirected_in,
     written_inside,
 )
+from caliban_permissions.commands.wrappers import program
 from caliban_permissions.judge import conclude, guarded, judge_path, unreadable
 from caliban_permissions.judgement import HumanOnly, JudgedPart, Judgement, refusal
 from caliban_permissions.names import EDITORS, READER, names_for
@@ -265,7 +266,8 @@ class _CommandJudge:
 
     def _below(self, *, exact: bool) -> Iterator[JudgedPart]:
         """What the line reaches below directories, and in repositories, of what rules deny or ask about."""
-        if self.chain.guards_reads or self.chain.guards_edits:
+        guards = self.chain.guards_reads or self.chain.guards_edits
+        if guards and not all(map(_stays, self.command.simple_commands)):
             from caliban_permissions.commands.below import Below
 
             yield from Below(self.command, self.chain, self.now).parts(exact=exact)
@@ -340,3 +342,10 @@ class _CommandJudge:
                 relevant = rule.action == "deny" or rule.scope == "managed"
             if relevant and self.command.may_match(rule):
                 yield rule
+
+
+def _stays(simple: SimpleSubject) -> bool:
+    """Whether a simple command has nothing to do with what lies below directories, as most have not."""
+    argv = simple.arguments
+    known = not argv or program(argv[0]) in STAYS
+    return known and not simple.forms.inner and not any(HOLE in word for word in argv)

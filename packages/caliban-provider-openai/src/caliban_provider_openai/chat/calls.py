@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from hashlib import sha256
 from typing import Any
 
 from msgspec import Struct, field
 
+from caliban_common.digest import sha256
 from caliban_provider.json_fields import maybe_count, member, string
 from caliban_provider.stream import BlockStart, BlockStop, InputDelta, StreamEvent
 from caliban_provider_openai.chat.kept import EXTRA, extra_payload

@@ -7,6 +7,7 @@ a file and changes nothing is no change, and reading the file again always heals
 
 from __future__ import annotations
 
+from caliban_common.digest import blake2b
 from caliban_tools_builtin.errors import EditRefused
 from caliban_tools_builtin.fence import AdmittedPath
 
@@ -38,6 +39,4 @@ class ReadTracker:
 
 
 def _digest(data: bytes) -> bytes:
-    from hashlib import blake2b
-
     return blake2b(data, digest_size=16).digest()

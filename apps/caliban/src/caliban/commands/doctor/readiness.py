@@ -6,10 +6,11 @@ from msgspec import Struct
 
 from caliban.cli.options import ExtensionOptions, PermissionOptions
 from caliban.commands.report import report
+from caliban.compose.access import roots_of
 from caliban.compose.catalog import ProviderEntry, find_provider, provider_tables
 from caliban.compose.choice import ModelInputs, choose_model, may_be_routed
 from caliban.compose.keys import locate_key
-from caliban.compose.permissions import resolve_mode, roots_of
+from caliban.compose.permissions import resolve_mode
 from caliban.compose.settings import check_unbuilt
 from caliban_common.errors import CalibanError
 

@@ -15,8 +15,8 @@ from urllib.parse import urljoin, urlsplit
 
 from msgspec import Struct
 
+from caliban.compose.access import web_hosts_of
 from caliban.compose.host import Host
-from caliban.compose.permissions import web_hosts_of
 from caliban.compose.workspace import typed_path
 from caliban_common.errors import CalibanError
 from caliban_common.files import ensure_private_dir, read_regular, write_atomic

@@ -293,7 +293,7 @@ def build_connector(inputs: ServerInputs) -> Connector:
         environ=host.environ,
         added_env=settings.get("env") or {},
         runner=host.runner,
-        door=lambda: HttpClient(connect_s=CONNECT_S, read_s=math.inf),
+        client=lambda: HttpClient(connect_s=CONNECT_S, read_s=math.inf),
         value_of=_variables(inputs),
         learn=host.masker.add,
         handler=lambda name: AskedHandler(name, asked),

@@ -34,7 +34,7 @@ def login_of(
     """The login of one server; without an `agent` nobody is asked to log in."""
     parts = LoginParts(
         store=KeptLogins(config.name),
-        open_door=open_door,
+        open_client=open_client,
         learn=host.masker.add,
         agent=agent,
         id_token=id_token_source(settled, host.runner, host.environ),
@@ -79,7 +79,7 @@ def login_options(config: ServerConfig, settled: Mapping[str, Any], callback_por
     )
 
 
-def open_door(reach: Reach) -> HttpClient:
+def open_client(reach: Reach) -> HttpClient:
     """A client for the requests of a login, which dials no address further in than `reach`."""
     return HttpClient(connect_s=CONNECT_S, read_s=READ_S, guard=ReachGuard(reach=reach))
 

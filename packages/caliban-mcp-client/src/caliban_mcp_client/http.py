@@ -25,7 +25,7 @@ class HttpReply(Protocol):
         ...
 
 
-class HttpDoor(Protocol):
+class HttpClientLike(Protocol):
     """Sends requests: no redirect is followed, no cookie kept.
 
     It must let a body be silent for as long as a call may be (`read_s=math.inf`): the limits are ours.
