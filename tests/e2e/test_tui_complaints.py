@@ -271,7 +271,7 @@ def test_a_window_that_becomes_low_and_high_again_shows_a_question_once(
     window.wait(READY)
     window.type("ask me", "Enter")
     window.wait("tab no, with a reason")
-    for rows, ends in ((8, 1), (12, 1), (10, 1), (20, 1), (30, 10)):
+    for rows, ends in ((8, 2), (12, 2), (10, 2), (20, 6), (30, 10)):
         window.run("resize-window", "-x", "100", "-y", str(rows))
         size = f"lines 1-{ends} of"
         wait_until(lambda size=size: size in window.run("capture-pane", "-p"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from command_kit import Cli
 from mcp_kit import given
 from screen_kit import Screen, on_screen
@@ -298,3 +299,28 @@ def test_a_rule_for_the_session_holds_until_it_is_deleted(cli: Cli) -> None:
         screen.wait("Done 2.")
         assert not (cli.work / ".caliban").exists()
         leave(screen)
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "keys"), [(40, 10, "y yes   Y always   n no   N never"), (20, 5, "y Y n N · 1/")]
+)
+def test_a_question_on_a_low_screen_shows_what_it_is_about_and_its_keys(
+    cli: Cli, columns: int, rows: int, keys: str
+) -> None:
+    command = "touch made; echo one two three four five; echo six seven eight nine ten; ls -la | sort"
+    cli.script(wire.exchange(bash(command)), wire.exchange(wire.text("Done.")))
+    with on_screen(cli, columns=columns, rows=rows) as screen:
+        screen.wait(" · anthropic")
+        screen.type("go")
+        screen.wait("> go")
+        screen.press("enter")
+        screen.wait("? May Bash run?")
+        screen.wait(keys)
+        assert "touch made" in screen.text
+        screen.press("pagedown")
+        screen.wait(lambda: "touch made" not in screen.text)
+        assert "? May Bash run?" in screen.text and "y" in screen.text
+        screen.press("y")
+        screen.wait(lambda: " out" in screen.text)
+        leave(screen)
+    assert (cli.work / "made").exists()

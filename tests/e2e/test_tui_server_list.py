@@ -46,3 +46,28 @@ def test_the_list_shows_by_itself_that_a_server_is_gone_and_what_was_chosen_stay
         screen.wait(lambda: "MCP servers" not in screen.text)
         screen.press("ctrl+d")
         assert screen.ended() == 0
+
+
+def test_the_list_is_used_while_a_server_is_waited_for_and_what_comes_of_it_is_told(cli: Cli) -> None:
+    gate = cli.work / "alpha.json"
+    gate.write_text(json.dumps({"silent": True}), encoding="utf-8")
+    servers = {"alpha": started(f"@{gate}"), "beta": entry({"tools": {"echo": {"description": "say it"}}})}
+    flags = ("--mcp-config", json.dumps({"mcpServers": servers}))
+    with on_screen(cli, *flags, columns=120, rows=30) as screen:
+        screen.wait(" · ")
+        screen.type("/mcp")
+        screen.wait("> /mcp")
+        screen.press("enter")
+        screen.wait(lambda: "◐ alpha  pending" in screen.text and "● beta  connected" in screen.text)
+        screen.press("r")
+        screen.wait("alpha: connecting …")
+        screen.press("down")
+        screen.wait("> ● beta")
+        screen.press("r")
+        screen.press("up")
+        screen.wait("beta is connected: 1 tool")
+        screen.wait("> ◐ alpha")
+        screen.press("q")
+        screen.wait(lambda: "MCP servers" not in screen.text)
+        screen.press("ctrl+d")
+        assert screen.ended() == 0

@@ -109,6 +109,43 @@ def test_patterns_of_modules_are_compiled_by_the_first_starts_only(site: Site) -
     assert site.place.stat().st_ino == before
 
 
+def test_a_module_of_ours_lacks_names_as_any_object_does(site: Site) -> None:
+    ours = site.folder / "caliban_plain.py"
+    ours.write_text("HAS = 1\n", encoding="utf-8")
+    more = "import caliban_plain, types, typing\n"
+    more += "from caliban_plain import HAS\n"
+    more += "def said(work):\n"
+    more += "    try: exec(work, {'caliban_plain': caliban_plain})\n"
+    more += "    except Exception as error: return type(error).__name__, getattr(error, 'name', None)\n"
+    more += "print(HAS, isinstance(caliban_plain, types.ModuleType), hasattr(caliban_plain, '__path__'))\n"
+    more += "print(said('from caliban_plain import lacks'), said('caliban_plain.lacks'))\n"
+    more += "print(said('import caliban_plain.lacks'), importlib.reload(caliban_plain) is caliban_plain)\n"
+    more += "print(caliban_plain.__doc__, repr(caliban_plain), type(typing).__mro__[-2:])\n"
+    _, words = site.run(more)
+    assert "('ImportError', 'caliban_plain') ('AttributeError', 'lacks')" in words
+    assert site.run(more) == (23, words)
+    kind = "print(type(sys.modules['caliban_plain']).__name__, type(loaded[0]).__name__)\n"
+    quick = "QuickModule" if sys.version_info < (3, 12) else "module"
+    assert site.run(f"import caliban_plain\n{kind}")[1].endswith(f"{quick} module\n")
+
+
+def test_a_module_that_makes_its_names_makes_them_while_it_is_imported_too(site: Site) -> None:
+    folder = site.folder / "caliban_lazy"
+    folder.mkdir()
+    init = "def __getattr__(name):\n    if name == 'made': return 7\n    raise AttributeError(name)\n"
+    init += "from caliban_lazy.inner import TAKEN\n"
+    (folder / "__init__.py").write_text(init, encoding="utf-8")
+    (folder / "inner.py").write_text("from caliban_lazy import made as TAKEN\n", encoding="utf-8")
+    late = "globals()['__get' + 'attr__'] = lambda name: name\n"
+    (site.folder / "caliban_late.py").write_text(late, encoding="utf-8")
+    more = (
+        "import caliban_lazy, caliban_late; print(caliban_lazy.TAKEN, caliban_lazy.made, caliban_late.any)\n"
+    )
+    _, words = site.run(more)
+    assert words.endswith("7 7 any\n")
+    assert site.run(more) == (23, words)
+
+
 def test_a_module_that_has_changed_is_loaded_as_it_is_now(site: Site) -> None:
     site.run()
     site.write("m0", 22)

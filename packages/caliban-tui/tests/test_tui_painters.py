@@ -290,6 +290,12 @@ def test_lines_say_who_speaks_and_the_draft_is_edited_with_backspaces_alone() ->
     assert painter.leave() == b"\r  \r"
 
 
+def test_who_speaks_stands_alone_before_a_line_that_was_broken_to_fit() -> None:
+    size, reply = ScreenSize(20, 5), ReplyBlock(markdown="some words and some more of them")
+    sent = LinearPainter(PLAIN).paint(ScreenFrame(lines=()), [reply], size).decode()
+    assert sent.splitlines() == ["assistant:", "some words and some", "more of them"]
+
+
 @settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.tuples(WORDS, st.integers(0, 14)), min_size=1, max_size=8), st.integers(2, 40))
 def test_the_last_line_of_a_screen_reader_is_the_draft(drafts: list[tuple[str, int]], columns: int) -> None:

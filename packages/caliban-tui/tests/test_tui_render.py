@@ -114,6 +114,60 @@ def test_a_table_shares_the_width_and_becomes_lines_where_it_is_too_narrow():
     assert markdown("|||\n|-|-|\n", 12)
 
 
+OPTIONS = (
+    "| Configuration option | Default value | What it does |\n|---|---|---|\n"
+    "| `permissions.mode` | default | Says which calls are asked about |\n"
+    "| timeout_ms | 120000 | Ends a command |"
+)
+
+
+def test_a_table_is_broken_at_words_or_is_a_record_a_row():
+    assert markdown(OPTIONS, 48)[1:] == [
+        "Configuration     Default value  What it does",
+        "option",
+        "────────────────  ─────────────  ───────────────",
+        "permissions.mode  default        Says which",
+        "                                 calls are asked",
+        "                                 about",
+        "timeout_ms        120000         Ends a command",
+    ]
+    assert markdown(OPTIONS, 35)[1:] == [
+        "Configuration option:",
+        "permissions.mode",
+        "Default value: default",
+        "What it does: Says which calls are",
+        "asked about",
+        "",
+        "Configuration option: timeout_ms",
+        "Default value: 120000",
+        "What it does: Ends a command",
+    ]
+
+
+@pytest.mark.parametrize("columns", range(4, 90))
+def test_no_word_of_a_table_is_broken_at_any_width(columns: int):
+    words = {word for line in markdown(OPTIONS, columns) for word in line.replace("─", "").split()}
+    assert words <= {*OPTIONS.replace("|", " ").replace("`", "").split(), *(f"{w}:" for w in OPTIONS.split())}
+
+
+def test_a_table_without_names_stays_one_as_long_as_there_is_room_for_columns():
+    rows = "|||\n|---|---|\n| ✓ | /home/somebody/.local/share/caliban/sessions is written |"
+    assert markdown(rows, 30)[-3:] == [
+        "✓  /home/somebody/.local/share",
+        "   /caliban/sessions is",
+        "   written",
+    ]
+    many = f"{'|' * 5}\n{'|---' * 4}|\n| some words | and more words | some words | and more words |"
+    assert markdown(many, 20)[-4:] == ["some words", "and more words", "some words", "and more words"]
+
+
+def test_a_table_of_ideograms_is_broken_between_them_and_an_address_never():
+    wide = "| 设置选项 | 默认值 |\n|---|---|\n| 权限模式说明很长的文字在这里 | 默认 |"
+    assert markdown(wide, 24)[3:] == ["权限模式说明很长  默认", "的文字在这里"]
+    address = "https://example.org/a/very/long/path/that/nobody/wants/to/see/broken"
+    assert address in markdown(f"| Name | Where |\n|---|---|\n| docs | {address} |", 40)
+
+
 def test_widths_are_those_of_what_a_person_sees():
     blocks = reply_blocks("日本語 " * 20 + "\n\n" + "👩‍👧 " * 30 + "\n\n" + "é " * 60)
     lines = [line for block in blocks for line in block_lines(block, 40)]

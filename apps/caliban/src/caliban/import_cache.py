@@ -67,6 +67,9 @@ DEFERRED = frozenset(
 )
 """Modules that others import at their head and a usual run never touches: each is run at its first use."""
 
+ASKED = frozenset({"__future__", "typing", "_collections_abc"})
+"""Modules beside ours that almost every module takes names out of."""
+
 MAX_INDEX_BYTES = 8 << 20
 PYC_HEADER_BYTES = 16
 FEW_FILES = 64
@@ -75,6 +78,24 @@ FEW_FILES = 64
 FEW = 16
 """That many modules, or a twentieth of all, may come from elsewhere before the file is written anew; and that
 many patterns."""
+
+
+PLAIN: type[ModuleType] = type(sys)
+
+
+class QuickModule(PLAIN):  # type: ignore[misc, valid-type]
+    """A module that is asked for a name it has not as any object is: without the text of an error.
+
+    `from module import name` asks each module first whether it is a package. Where it is none, Python 3.11
+    makes two errors with their texts and drops them, some 3,000 times in a start; later ones do not. What a
+    module's own `__getattr__` would answer is not asked for, so one that has it is none.
+    """
+
+    __slots__ = ()
+    __getattribute__ = object.__getattribute__
+
+
+QUICK: type[ModuleType] = QuickModule if sys.version_info < (3, 12) else PLAIN
 
 
 class ImportCache:
@@ -97,6 +118,9 @@ class ImportCache:
             self._entries = {}
         if self._entries:
             sys.meta_path.insert(0, self)
+            for name in ASKED.intersection(sys.modules):
+                if type(sys.modules[name]) is PLAIN and "__getattr__" not in vars(sys.modules[name]):
+                    sys.modules[name].__class__ = QUICK
             for name in WATCHED:
                 if name in sys.modules:
                     self.serve(sys.modules[name])
@@ -215,9 +239,9 @@ class CachedLoader(SourceFileLoader):
         """A module with all that the import system sets.
 
         It would look for each of these first, and make an error of each that is not there: a sixth of the
-        work of loading a module.
+        work of loading a module. It looks for `__path__` still, so the module is a quick one until it is run.
         """
-        module = type(sys)(spec.name)
+        module = (PLAIN if self.name in DEFERRED else QUICK)(spec.name)
         names = vars(module)
         names.update(__spec__=spec, __loader__=self, __package__=spec.parent)
         names.update(__file__=spec.origin, __cached__=spec.cached)
@@ -232,7 +256,15 @@ class CachedLoader(SourceFileLoader):
 
             defer(module, super().exec_module)
             return
-        super().exec_module(module)
+        code = self.get_code(self.name)
+        if code is None:
+            raise ImportError(f"{self.name} has no code", name=self.name)
+        often = self.name.startswith("caliban") or self.name in ASKED
+        if type(module) is QUICK and not (often and "__getattr__" not in code.co_names):
+            module.__class__ = PLAIN
+        exec(code, vars(module))
+        if "__getattr__" in vars(module) and type(module) is QUICK:
+            module.__class__ = PLAIN
         if self.is_loaded is not None:
             self.is_loaded(module)
 

@@ -83,7 +83,8 @@ class SlashCommand(Struct, frozen=True, kw_only=True):
     """One command. `run` is its handler, or `module:function`, loaded when it is called.
 
     `arguments` is the hint behind its name, such as `[id]`; `complete` gives words for the menu behind it,
-    `asks` says whom to ask for some.
+    `asks` says whom to ask for some. What `opens` a list or a view says so, `bare` without words or `always`:
+    a face lets keys wait for it.
     A `hidden` one is known and not listed. `later` says why a command of the guide is not built: calling it
     says so. `uses` is what it needs of a run; one that `submits` answers with a prompt. `instead` is what to
     do where there is no terminal interface.
@@ -101,9 +102,14 @@ class SlashCommand(Struct, frozen=True, kw_only=True):
     later: str = ""
     uses: frozenset[Use] = frozenset()
     submits: bool = False
+    opens: Literal["", "bare", "always"] = ""
     instead: str = ""
     complete: Callable[[str], tuple[str, ...]] | None = None
     asks: Callable[[str], AskedWords | None] | None = None
+
+    def opens_for(self, words: str) -> bool:
+        """Whether it opens something with these words behind its name."""
+        return self.opens == "always" or (self.opens == "bare" and not words)
 
     def handler(self) -> Handler:
         """What does it."""

@@ -23,6 +23,12 @@ from caliban_tui.ui import UiState
 from caliban_tui.width import cut
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+LOW_ROWS: Final = 12
+"""On a screen that is no higher a question stands in the place of all that is open above it."""
+
+LOW_HEIGHT: Final = 8
+"""So high is all of it then at most: what a lower screen has no room for is pushed out, and stays there."""
+
 CURSORS: Final[Mapping[str, CursorShape]] = MappingProxyType(
     {"insert": "bar", "normal": "block", "visual": "block", "replace": "underline"}
 )
@@ -33,21 +39,25 @@ def compose(view: ConversationView, ui: UiState, size: ScreenSize, now_s: float)
     """The frame: at most half the screen of what is open, then what a person writes, then the status."""
     if ui.overlay is not None:
         return _overlaid(ui.overlay, ui, size, now_s)
-    lines: list[ScreenLine] = open_lines(view, size, now_s)
-    if view.is_working:
+    is_low = size.rows <= LOW_ROWS and ui.question is not None
+    lines: list[ScreenLine] = [] if is_low else open_lines(view, size, now_s)
+    if view.is_working and not is_low:
         mark = SPINNER[ui.tick % len(SPINNER)]
         tokens = f" · {compact(view.output_tokens)} tokens" if view.output_tokens else ""
         words = f"{mark} {now_s - view.began_s:.0f} s{tokens} · esc interrupts"
         lines.append(cut(plain(words, "dim"), size.columns))
+    drawn, caret = draft_lines(ui.draft, size.columns, max(size.rows // (4 if is_low else 2), 1))
     asked = None
     if ui.question is not None:
-        room = ScreenSize(size.columns, max(size.rows - len(lines) - 5, 3))
+        below = 2 + len(drawn) + bool(ui.hint) if is_low else 5
+        height = min(size.rows, LOW_HEIGHT) if is_low else size.rows
+        room = ScreenSize(size.columns, max(height - len(lines) - below, 3))
         asked = question_view(ui.question, room, now_s)
         asked_top = len(lines)
         lines += asked.lines
     lines += [cut(plain(f"… {flat(text)}", "dim"), size.columns) for text in ui.queued]
-    drawn, caret = draft_lines(ui.draft, size.columns, max(size.rows // 2, 1))
-    lines.append(())
+    if not is_low or size.rows > len(lines) + len(drawn) + 1:
+        lines.append(())
     top = len(lines)
     lines += drawn
     if ui.menu is not None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import anyio
 from anyio.abc import TaskGroup
@@ -27,9 +27,10 @@ from caliban_tui.appearance import Appearance
 from caliban_tui.compose import overlay_room
 from caliban_tui.draft.drafting import Drafting, DraftScreen
 from caliban_tui.draft.ports import EditorOptions
-from caliban_tui.effects import OutsideWork, do_outside, show_in_editor
+from caliban_tui.effects import do_outside, outside_of, show_in_editor
 from caliban_tui.errors import TerminalError, TerminalGone
-from caliban_tui.keys.again import PressedAgain
+from caliban_tui.keys.held import HeldKeys
+from caliban_tui.keys.stops import StopKeys
 from caliban_tui.keys.stroke import PASTE
 from caliban_tui.keys.table import KeyRow
 from caliban_tui.overlay.window import OverlayWindow
@@ -53,6 +54,9 @@ if TYPE_CHECKING:
     from caliban_drive.result import PromptResult
     from caliban_tui.host import NotePlace, TerminalHost
 
+LEAVING: Final = ("escape", "c-c", "c-d")
+"""Keys that wait for nothing while there is no conversation yet."""
+
 
 class TerminalDriver:
     """The terminal interface over one terminal.
@@ -73,22 +77,21 @@ class TerminalDriver:
         self.shows_faults = False
         self.lines: WaitingLines = WaitingLines()
         self.stage: Stage = Stage(tty, InlinePainter(DARK), self._ui, self.leave)
-        self._talk: Talk | None = None
+        self.talk: Talk | None = None
         self._tasks: TaskGroup | None = None
         self.left = anyio.Event()
         self._waits: anyio.Event | None = None
         self._has_focus = True
         self._asks = False
         self._hint = ""
-        self._again = PressedAgain(self.say)
         self._began_s = time.monotonic()
         self.window: OverlayWindow = OverlayWindow(self)
         self._drafting = Drafting(
             {
                 "send": self._submit,
                 "complete": partial(self._submit, steers=False),
-                "interrupt": self._interrupt,
-                "clear_or_quit": self._clear_or_quit,
+                "interrupt": lambda: self._stops.escape(),  # noqa: PLW0108 - it is made later
+                "clear_or_quit": lambda: self._stops.clear_or_quit(),  # noqa: PLW0108 - likewise
                 "end_of_file": self.leave,
                 "redraw": self.stage.redraw,
                 "cycle_mode": self._cycle_mode,
@@ -100,7 +103,7 @@ class TerminalDriver:
                 "background": partial(self._open_view, "tasks"),
                 "todos": self.window.open_todos,
                 "help": partial(self._open_view, "help"),
-                "detail": lambda: self.appearance.next_detail(),  # noqa: PLW0108 - it is made later
+                "detail": lambda: self.appearance.next_detail(),  # noqa: PLW0108 - likewise
             },
             DraftScreen(
                 draw=self.stage.paint,
@@ -112,6 +115,8 @@ class TerminalDriver:
             EditorOptions(read_fd=tty.read_fd),
         )
         self._editor = self._drafting.editor
+        self.held: HeldKeys = HeldKeys(self._editor)
+        self._stops = StopKeys(self, self._editor, self.held, self.window)
         self.appearance: Appearance = Appearance(
             self.stage, self._editor, env or {}, say=self.say, complain=self.complain
         )
@@ -149,16 +154,18 @@ class TerminalDriver:
         """
         if self.has_left:
             return None
-        self._talk = Talk(host, self.stage, self.lines, self, tasks)
+        self.talk = Talk(host, self.stage, self.lines, self, tasks)
         self.desk.host = host.desk
-        self._drafting.use(host, lambda: self._talk is not None and self._talk.is_at_work)
+        self._drafting.use(host, lambda: self.talk is not None and self.talk.is_at_work)
         self.stage.changed()
         try:
-            return await self._talk.run()
+            return await self.talk.run()
         finally:
-            self._talk = self.desk.host = None
+            self.talk = self.desk.host = None
             self._drafting.use(None)
             self.window.close()
+            if not self.lines:
+                self.held.came()
 
     def part(self, farewell: str) -> None:
         """The conversation is over; `farewell` is the last line where the person has left."""
@@ -180,6 +187,7 @@ class TerminalDriver:
 
     async def wait_for_line(self) -> None:
         """Until something is typed and sent, or the person leaves; an empty line counts, and is taken."""
+        self.held.came()
         self._waits = anyio.Event()
         await self._waits.wait()
         self._waits = None
@@ -191,19 +199,19 @@ class TerminalDriver:
     def leave(self) -> None:
         """End it: the prompt at work is interrupted, the screen closes."""
         self.left.set()
-        if self._talk is None:
+        if self.talk is None:
             self._is_over.set()
         self.lines.wake()
         if self._waits is not None:
             self._waits.set()
-        if self._talk is not None:
-            self._talk.stop()
+        if self.talk is not None:
+            self.talk.stop()
         self._editor.exit()
 
     @property
     def host(self) -> TerminalHost | None:
         """See `WindowScreen`."""
-        return None if self._talk is None else self._talk.host
+        return None if self.talk is None else self.talk.host
 
     @property
     def keys(self) -> tuple[KeyRow, ...]:
@@ -213,7 +221,7 @@ class TerminalDriver:
     @property
     def is_at_work(self) -> bool:
         """See `WindowScreen`."""
-        return self._talk is not None and self._talk.is_at_work
+        return self.talk is not None and self.talk.is_at_work
 
     def room(self) -> ScreenSize:
         """See `WindowScreen`."""
@@ -227,30 +235,40 @@ class TerminalDriver:
         """See `WindowScreen`."""
         self.stage.show(*blocks)
 
-    def start(self, work: Callable[[], Awaitable[None]]) -> None:
+    def start(self, work: Callable[[], Awaitable[None]], *, is_seen: bool = False) -> None:
         """See `WindowScreen`."""
-        if self._talk is not None:
-            self._talk.start(work)
+        if self.talk is not None:
+            self.talk.start(work, is_seen=is_seen)
+
+    def closed(self) -> None:
+        """See `WindowScreen`."""
+        self.lines.wake()
+
+    @property
+    def is_choosing(self) -> bool:
+        """See `TalkScreen`."""
+        return self.window.is_asked
 
     def run_line(self, line: str) -> None:
         """See `WindowScreen`."""
-        self._send(line, steers=False)
+        if self.talk is not None:
+            self.talk.send_first(line)
 
     async def perform(self, effect: CommandEffect) -> None:
         """See `WindowScreen`."""
-        if self._talk is None:
+        if self.talk is None:
             return
-        if isinstance(effect, SwitchSession) and self._talk.is_at_work:
+        if isinstance(effect, SwitchSession) and self.talk.is_at_work:
             raise TerminalError("a prompt is at work: interrupt it before you go to another session")
-        await self._talk.perform(effect)
+        await self.talk.perform(effect)
 
     async def edit_text(self, text: str, suffix: str) -> None:
         """See `WindowScreen`."""
-        await show_in_editor(text, self._outside())
+        await show_in_editor(text, outside_of(self.host, self._editor, self.stage))
 
     def choose(self, choice: ShownChoice) -> None:
         """See `TalkScreen`."""
-        self.window.choose(choice)
+        self.window.choose(choice, is_asked=not self.is_at_work)
 
     async def show_effect(self, effect: CommandEffect, parts: tuple[AnswerPart, ...]) -> None:
         """See `TalkScreen`."""
@@ -259,24 +277,13 @@ class TerminalDriver:
                 text = ShownText(markdown=self.appearance.setup())
                 self.show(AnswerBlock(line="/terminal-setup", parts=(text,)))
             case OpenView():
-                self.window.open(effect, parts)
+                self.window.open(effect, parts, is_asked=not self.is_at_work)
             case ClearTranscript():
                 self.stage.clear()
             case UseScreen():
                 self.appearance.change(effect)
             case _:
-                self.say(await do_outside(effect, self._outside()))
-
-    def _outside(self) -> OutsideWork:
-        """Programs beside the conversation. Raises `TerminalError` where there is none."""
-        if self.host is None:
-            raise TerminalError("nothing is open yet that could run programs")
-        return OutsideWork(
-            programs=self.host.draft_help.programs,
-            stop_reading=self._editor.stop_reading,
-            pause=self.stage.paused,
-            send=self.stage.send,
-        )
+                self.say(await do_outside(effect, outside_of(self.host, self._editor, self.stage)))
 
     async def choose_note_place(self, places: tuple[NotePlace, ...], note: str) -> NotePlace | None:
         """See `TalkScreen`."""
@@ -300,16 +307,16 @@ class TerminalDriver:
             self.stage.send(call(words, self.appearance.options.notify))
 
     def _ui(self) -> UiState:
-        host = None if self._talk is None else self._talk.host
+        host = None if self.talk is None else self.talk.host
         if host is not None and host.options is not self.appearance.options:
             self.appearance.use(host.options)
         return UiState(
             draft=self._editor.draft(),
             menu=self._editor.menu(),
-            queued=(*(self._talk.steered if self._talk is not None else ()), *self.lines.texts),
+            queued=(*(self.talk.steered if self.talk is not None else ()), *self.lines.texts),
             question=self.desk.open,
             status=host.status() if host is not None else self.status,
-            hint=self._hint,
+            hint=self._hint or self.held.hint,
             look=self.appearance.look,
             overlay=self.window.shown(),
             tick=0 if self.stage.is_still else int((time.monotonic() - self._began_s) / 0.25),
@@ -331,11 +338,17 @@ class TerminalDriver:
         """Whether a key is the open question's; any other holds it off for a while."""
         if name != "escape":
             self._hint = ""
-        if name != "c-c":
-            self._again.let_go()
-        if name == PASTE:
-            return self.desk.paste(self._editor.pasted) or self.window.paste(self._editor.pasted)
-        return self.desk.key(name, self.stage.scroll) or self.window.key(name)
+        self._stops.pressed(name)
+        is_paste, text = name == PASTE, self._editor.stroke.text
+        if self.desk.paste(text) if is_paste else self.desk.key(name, self.stage.scroll):
+            return True
+        if (self.talk is not None or name not in LEAVING) and self._stops.is_held(name):
+            self.stage.changed()
+            return True
+        is_taken = self.window.paste(text) if is_paste else self.window.key(name)
+        if not is_taken:
+            self.held.typed()
+        return is_taken
 
     def _answered(self, data: bytes) -> None:
         """The terminal says something of itself."""
@@ -349,35 +362,18 @@ class TerminalDriver:
             shown = self._editor.text
             self._send(self._editor.take(), steers=steers, shown=shown)
 
-    def _interrupt(self) -> None:
-        talk = self._talk
-        if talk is not None and talk.is_at_work:
-            if self._again.is_twice("interrupt", "esc again interrupts"):
-                talk.interrupt()
-        elif (
-            talk is not None
-            and not self._editor.text
-            and self._again.is_twice("rewind", "esc again: go back to a prompt")
-        ):
-            self._open_view("rewind")
-
-    def _clear_or_quit(self) -> None:
-        if self._editor.text:
-            self._editor.take()
-        elif self._talk is not None and self._talk.is_at_work:
-            self._talk.interrupt()
-            self._again.hold("quit")
-        elif self._again.is_twice("quit", "ctrl+c again leaves"):
-            self.leave()
+    def go_back(self) -> None:
+        """See `StopScreen`."""
+        self._open_view("rewind")
 
     def _cycle_mode(self) -> None:
-        if self._talk is not None:
-            self._hint = self._talk.host.cycle_mode().warning
+        if self.talk is not None:
+            self._hint = self.talk.host.cycle_mode().warning
         else:
             self._hint = "nothing is open yet whose mode could change"
 
     def _open_view(self, view: Literal["transcript", "tasks", "help", "rewind"]) -> None:
-        if self._talk is None:
+        if self.talk is None:
             self.say("nothing is open yet")
         else:
             self.window.open(OpenView(view=view))
@@ -393,7 +389,9 @@ class TerminalDriver:
         if self._waits is not None:
             self._waits.set()
         self.appearance.follow()
-        if self._talk is not None:
-            self._talk.send(text, steers=steers, shown=shown)
+        if self.talk is not None:
+            self.talk.send(text, steers=steers, shown=shown)
         elif text.strip():
+            if text.startswith("/") and not self.lines and self._waits is None:
+                self.held.awaits(text)  # nobody knows yet what it opens
             self.lines.put(WaitingLine(text=text, shown=shown))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING
 
 import anyio.to_thread
 from msgspec import Struct
@@ -14,6 +15,11 @@ from caliban_tui.draft.clipboard import Clipboard, osc52
 from caliban_tui.draft.outside import edited, editor_words
 from caliban_tui.draft.ports import TerminalPrograms
 from caliban_tui.errors import EditorFailed, TerminalError
+
+if TYPE_CHECKING:
+    from caliban_tui.draft.editor import LineEditor
+    from caliban_tui.host import TerminalHost
+    from caliban_tui.stage import Stage
 
 
 class OutsideWork(Struct, frozen=True, kw_only=True):
@@ -32,6 +38,18 @@ class OutsideWork(Struct, frozen=True, kw_only=True):
         """Leave the whole terminal to a program for the length of the block."""
         with self.stop_reading(), self.pause():
             yield
+
+
+def outside_of(host: TerminalHost | None, editor: LineEditor, stage: Stage) -> OutsideWork:
+    """Programs beside the conversation of `host`. Raises `TerminalError` where there is none."""
+    if host is None:
+        raise TerminalError("nothing is open yet that could run programs")
+    return OutsideWork(
+        programs=host.draft_help.programs,
+        stop_reading=editor.stop_reading,
+        pause=stage.paused,
+        send=stage.send,
+    )
 
 
 async def do_outside(effect: CommandEffect, outside: OutsideWork) -> str:

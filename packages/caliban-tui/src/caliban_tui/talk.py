@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import anyio
 import anyio.to_thread
@@ -30,7 +29,8 @@ from caliban_common.errors import CalibanError
 from caliban_common.event import AgentEvent
 from caliban_common.message import Message
 from caliban_common.text import one_line
-from caliban_tui.host import NotePlace, TerminalHost
+from caliban_tui.around import TalkScreen
+from caliban_tui.host import TerminalHost
 from caliban_tui.markdown.draw import preload
 from caliban_tui.render.ends import end_block
 from caliban_tui.stage import Stage
@@ -41,6 +41,7 @@ from caliban_tui.transcript.saved import resumed_blocks
 from caliban_tui.transcript.view import RunningCall, begun, progressed
 from caliban_tui.waiting import WaitingLine, WaitingLines
 from caliban_tui.words import attached_to, fault_told, is_note, with_text
+from caliban_tui.work import WorkAtHand
 
 if TYPE_CHECKING:
     from caliban_drive.result import PromptResult
@@ -48,39 +49,6 @@ if TYPE_CHECKING:
 SHELL_ID: Final = "typed"
 IDLE_S: Final = 1.0
 THINKING_S: Final = 0.25
-
-
-class TalkScreen(Protocol):
-    """What a conversation asks of the screen around it. `shows_faults` lets a fault of ours end it."""
-
-    shows_faults: bool
-
-    def show_effect(self, effect: CommandEffect, parts: tuple[AnswerPart, ...]) -> Awaitable[None]:
-        """Do what a command wants of the screen; `parts` are what else it answered, for a view to show.
-
-        Raises `CalibanError` where that is not to be had.
-        """
-        ...
-
-    def choose(self, choice: ShownChoice) -> None:
-        """Let the person choose a row: its line is run."""
-        ...
-
-    def choose_note_place(self, places: tuple[NotePlace, ...], note: str) -> Awaitable[NotePlace | None]:
-        """Ask the person where a note goes; `None` where it is not to be written."""
-        ...
-
-    def ended(self, result: PromptResult | None) -> None:
-        """A prompt has ended; `None` where it has no result."""
-        ...
-
-    def give_back(self, lines: tuple[WaitingLine, ...]) -> None:
-        """Put lines that are not to be sent any more into the draft."""
-        ...
-
-    def leave(self) -> None:
-        """The person wants to leave."""
-        ...
 
 
 class Talk:
@@ -98,7 +66,7 @@ class Talk:
         self._tasks = tasks
         self._next: SwitchSession | None = None
         self._is_over = False
-        self._work: anyio.CancelScope | None = None
+        self._work = WorkAtHand(stage, tasks)
         self._in_prompt = False
         self._is_prepared = False
         self._interrupted = False
@@ -106,7 +74,7 @@ class Talk:
     @property
     def is_at_work(self) -> bool:
         """Whether something is under way that can be interrupted."""
-        return self._in_prompt or self._work is not None
+        return self._in_prompt or self._work.is_under_way
 
     async def run(self) -> SwitchSession | None:
         """Answer what is typed until another session is wanted; `None` where the person leaves."""
@@ -114,8 +82,8 @@ class Talk:
         self._begin()
         self._tasks.start_soon(self._prepare, IDLE_S)
         while not self._is_over and self._next is None:
-            if not self._lines:
-                await self._lines.wait()
+            if not self._lines or self._screen.is_choosing:
+                await self._lines.wait(for_more=True)
                 continue
             await self._take(self._lines.take())
             self.host.prompt_ended()
@@ -138,9 +106,7 @@ class Talk:
         """End what is at work; what waits behind it goes back into the draft."""
         self._interrupted = True
         self._screen.give_back(self._lines.take_all())
-        if self._work is not None:
-            self._work.cancel()
-        elif self._in_prompt:
+        if not self._work.interrupt() and self._in_prompt:
             self.host.session.interrupt()
 
     def send(self, text: str, *, steers: bool, shown: str = "") -> None:
@@ -151,11 +117,34 @@ class Talk:
         if not text.strip():
             return
         if self.is_at_work and self._runs_beside(text):
+            self._hold(text)
             self._tasks.start_soon(self._guarded, partial(self._beside, text))
         elif steers and self._in_prompt and not text.startswith(("/", "!")) and not is_note(text):
             self._tasks.start_soon(self._guarded, partial(self._steer, text, shown))
         else:
+            if not self._lines and not self.is_at_work:
+                self._hold(text)
             self._lines.put(WaitingLine(text=text, shown=shown))
+
+    def send_first(self, text: str) -> None:
+        """Take what was chosen in a list that a command has opened: before what was typed behind that."""
+        if self.is_at_work:
+            self.send(text, steers=False)
+        else:
+            self._hold(text)
+            self._lines.put_first((WaitingLine(text=text),))
+
+    def _hold(self, text: str) -> None:
+        if self._called_opens(text):
+            self._screen.held.awaits(text)
+
+    def _called_opens(self, text: str) -> bool:
+        """Whether a line calls a command that opens something."""
+        try:
+            called = self.host.commands.called(text) if text.startswith("/") else None
+        except CalibanError:
+            return False
+        return called is not None and called[0].opens_for(called[1])
 
     def _runs_beside(self, text: str) -> bool:
         try:
@@ -178,12 +167,15 @@ class Talk:
         self.host.session.steer(message)
         self._stage.changed()
 
-    def start(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Do something beside what is at work; what goes wrong is told."""
-        self._tasks.start_soon(self._guarded, work)
+    def start(self, work: Callable[[], Awaitable[None]], *, is_seen: bool = False) -> None:
+        """Do something beside what is at work; what goes wrong is told. See `WindowScreen`."""
+        seen = is_seen and not self.is_at_work
+        self._tasks.start_soon(self._guarded, partial(self._work.result_of, work) if seen else work)
 
     async def _take(self, line: WaitingLine) -> None:
         self._interrupted = False
+        if not self._called_opens(line.text):
+            self._screen.held.passed(line.text)
         await self._guarded(partial(self._do, line))
 
     async def _guarded(self, work: Callable[[], Awaitable[None]]) -> None:
@@ -206,32 +198,35 @@ class Talk:
             if is_note(text):
                 await self._note(text[1:].strip())
                 return
-            if text.startswith("/mcp__"):
-                await self.host.commands.refresh()
+            if text.startswith("/mcp__") and not await self._work.result_of(self._refreshed):
+                self._screen.give_back((line,))
+                return
             called = self.host.commands.called(text) if text.startswith("/") else None
             if called is not None:
                 await self._command(text, *called, place_is_running=False)
                 return
         await self._prompt(line)
 
+    async def _refreshed(self) -> bool:
+        await self.host.commands.refresh()
+        return True
+
     async def _command(self, line: str, command: SlashCommand, words: str, *, place_is_running: bool) -> None:
         place: Place = "running" if place_is_running else "idle"
-        answer = await self._interruptible(partial(self.host.commands.run, command, words, self.host, place))
-        if answer is None:
-            self._show(NoticeBlock(level="info", text=f"/{command.name} was interrupted"))
-        else:
+        run = partial(self.host.commands.run, command, words, self.host, place)
+        try:
+            answer = await (run() if self.is_at_work else self._work.result_of(run))
+            if answer is None:
+                self._show(NoticeBlock(level="info", text=f"/{command.name} was interrupted"))
+                return
+            if not place_is_running and _opens(answer):
+                with self._lines.being_taken(WaitingLine(text=line)):
+                    await self._screen.held.quiet(line)
             await self._answered(line, answer)
-
-    async def _interruptible(self, work: Callable[[], Awaitable[CommandAnswer]]) -> CommandAnswer | None:
-        """What `work` gives; `None` where it was interrupted."""
-        if self.is_at_work:
-            return await work()
-        with anyio.CancelScope() as self._work:
-            try:
-                return await work()
-            finally:
-                self._work = None
-        return None
+            if isinstance(answer.effect, SwitchSession):
+                self._screen.held.passed(line)  # what was typed behind it is for the other session
+        finally:
+            self._screen.held.settled(line)
 
     async def _answered(self, line: str, answer: CommandAnswer) -> None:
         effect, parts = answer.effect, answer.parts
@@ -276,7 +271,7 @@ class Talk:
     async def _awaited(self, line: WaitingLine, making: Callable[[], Awaitable[Message]]) -> Message | None:
         """What `making` gives for `line`, shown meanwhile; interrupted, `None`, and it is a draft again."""
         made: list[Message] = []
-        with self._lines.being_taken(line), self._working():
+        with self._lines.being_taken(line), self._work.seen():
             made.append(await making())
         if not made:
             self._screen.give_back((line,))
@@ -307,18 +302,9 @@ class Talk:
             self._stage.changed()
 
         block: TranscriptBlock = NoticeBlock(level="warning", text=f"{summary} was interrupted")
-        with self._working(call):
+        with self._work.seen(call):
             block = await self.host.shell(line, progress)
         self._show(block)
-
-    @contextmanager
-    def _working(self, *calls: RunningCall) -> Iterator[None]:
-        """What the block does is seen as work, and an interrupt ends the block."""
-        try:
-            with self._stage.working(calls), anyio.CancelScope() as self._work:
-                yield
-        finally:
-            self._work = None
 
     async def _note(self, note: str) -> None:
         places = self.host.note_places()
@@ -398,3 +384,9 @@ class Talk:
 
     def _show(self, *blocks: TranscriptBlock) -> None:
         self._stage.show(*blocks)
+
+
+def _opens(answer: CommandAnswer) -> bool:
+    """Whether an answer opens something to choose from or to look at."""
+    chooses = answer.effect is None and any(isinstance(part, ShownChoice) for part in answer.parts)
+    return chooses or isinstance(answer.effect, OpenView)

@@ -80,8 +80,8 @@ class WaitingLines:
         """Let whoever waits look again."""
         self._came.set()
 
-    async def wait(self) -> None:
-        """Until there is one, or somebody wakes us."""
-        if not self._lines:
+    async def wait(self, *, for_more: bool = False) -> None:
+        """Until there is one, or with `for_more` another one, or somebody wakes us."""
+        if for_more or not self._lines:
             await self._came.wait()
         self._came = anyio.Event()

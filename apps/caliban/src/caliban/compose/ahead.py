@@ -41,6 +41,7 @@ MODULES = (
     "caliban_permissions.commands.forms",
     "caliban_permissions.commands.simple",
     "caliban_permissions.commands.judge",
+    "caliban_permissions.commands.below",
     "caliban_tools_builtin.shell.bash",
     "caliban_tools_builtin.fence",
     "caliban_process.environ",
@@ -67,8 +68,8 @@ MODULES = (
 Behind a colon stands a function that is called: it does in vain what a first call would otherwise wait for.
 """
 
-GUARDED = ("caliban_permissions.commands.below",)
-"""What a command needs as well where rules are about some files: to look for those that it reaches."""
+GUARDED = frozenset({"caliban_permissions.commands.below"})
+"""Those that are needed only where rules are about some files: to look for those that a command reaches."""
 
 
 class LoadAhead:
@@ -147,7 +148,7 @@ def load_while_asked(provider: Provider, tasks: TaskGroup | None, *, prices: boo
     """
     if tasks is None:
         return provider
-    modules = (*GUARDED, *MODULES) if guarded else MODULES
+    modules = [name for name in MODULES if guarded or name not in GUARDED]
     ahead = LoadAhead(modules, at_once=PRICES if prices else ())
     tasks.start_soon(ahead.run, name=TASK)
     return LoadingProvider(provider, ahead)

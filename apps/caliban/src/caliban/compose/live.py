@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from caliban.compose.resolved import ResolvedModel
     from caliban.compose.tools import ToolInputs
     from caliban_hooks import ConfiguredHooks
+    from caliban_settings.leaves import LeafPath
 
 FEATURES: Final = ("permissions.toml", "mcp.toml", "hooks.toml")
 NO_OBJECTION: Final = HookVerdict()
@@ -75,8 +76,11 @@ class LiveSettings:
         self._seen: FileStamps | None = None
         self._paths: tuple[str, ...] | None = None
 
-    async def refresh(self, app: App) -> None:
-        """Take over what has changed since the last look; the first one only notes how the files are."""
+    async def refresh(self, app: App, told: LeafPath = ()) -> None:
+        """Take over what has changed since the last look; the first one only notes how the files are.
+
+        Of the setting `told` its change is known.
+        """
         stamps = self.look()
         if self._seen is None:
             self._seen = stamps
@@ -87,7 +91,7 @@ class LiveSettings:
             if report_empty(self, app, self._emptied(stamps)):
                 return
             self._seen = stamps
-            await take_over(self, app)
+            await take_over(self, app, told)
 
     def _emptied(self, stamps: FileStamps) -> tuple[str, ...]:
         """The files that hold nothing any more, and did."""

@@ -67,8 +67,11 @@ def report_empty(live: LiveSettings, app: App, paths: tuple[str, ...]) -> bool:
     return bool(paths)
 
 
-async def take_over(live: LiveSettings, app: App) -> None:
-    """Let `app` go on with what the files say now; where they are wrong, with what they said before."""
+async def take_over(live: LiveSettings, app: App, told: LeafPath = ()) -> None:
+    """Let `app` go on with what the files say now; where they are wrong, with what they said before.
+
+    Nothing is said of the setting `told`: whoever has changed it just now says so.
+    """
     try:
         project, words = reopened(live)
         changed = _changed(live.read.settings.leaves, project.settings.leaves)
@@ -94,7 +97,8 @@ async def take_over(live: LiveSettings, app: App) -> None:
         session.agent.options = limits
     if chosen is not None and chosen[0] is not None and "FileChanged" in chosen[0].counts and not live.tracks:
         words = (*words, "hooks at FileChanged, of which there were none at the start, need a new start")
-    for remark in (*words, *_remarks(project, changed), *(one for one in unbuilt if one not in live.said)):
+    remarks = _remarks(project, tuple(path for path in changed if path != told))
+    for remark in (*words, *remarks, *(one for one in unbuilt if one not in live.said)):
         live.said.add(remark)
         app.reporter(Notice(subtype="settings_changed", message=remark))
     asked = asked or live.hooks.current

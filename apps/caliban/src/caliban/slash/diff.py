@@ -46,7 +46,7 @@ async def diff(app: App, context: SlashContext, arguments: str) -> CommandAnswer
     ):
         raise CommandError("this run keeps no checkpoints", hint="!git diff shows what git knows of")
     first = int(arguments) if arguments else None
-    parts = await anyio.to_thread.run_sync(_parts, app, context.session, first)
+    parts = await anyio.to_thread.run_sync(_parts, app, context.session, first, abandon_on_cancel=True)
     return CommandAnswer(parts=parts)
 
 

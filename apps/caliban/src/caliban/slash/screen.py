@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from caliban.compose.app import App
+from caliban.slash.kept import kept_words
 from caliban_commands.answer import (
     ChoiceRow,
     CommandAnswer,
@@ -41,13 +42,25 @@ async def tui(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
 
 
 async def theme(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
-    """The themes, or another one."""
+    """The themes, or another one, which is kept in the user's own settings where these can be written."""
     names = theme_names(app)
     if not arguments:
         rows = tuple(ChoiceRow(label="", line=f"/theme {name}") for name in names)
         return CommandAnswer(parts=(ShownChoice(title="themes", rows=rows),))
     _known("theme", arguments, names)
-    return CommandAnswer(effect=UseScreen(theme=arguments))
+    _check_theme(app, arguments)
+    words = await kept_words(app, "tui.theme", arguments)
+    return CommandAnswer.of(f"theme: {arguments}, {words}", effect=UseScreen(theme=arguments))
+
+
+def _check_theme(app: App, name: str) -> None:
+    """Raise `ThemeError` where the file of a theme says something else: that is not to be kept."""
+    from caliban.compose.terminal import plugin_themes
+    from caliban_common.paths import config_dir
+    from caliban_tui.theme.themes import choose_theme, terminal_kind
+
+    folders = (config_dir() / "themes",)
+    choose_theme(name, terminal_kind(app.environ), None, folders, plugin_themes(app.live.read.plugins))
 
 
 async def vim(app: App, context: SlashContext, arguments: str) -> CommandAnswer:

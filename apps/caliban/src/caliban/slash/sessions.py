@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from anyio import to_thread
+
 from caliban.commands.sessions.list import is_of, walk
 from caliban.compose.app import App
 from caliban.compose.sessionstore import session_store
@@ -39,14 +41,14 @@ def heads_here(app: App) -> list[SessionHead]:
 
 async def resume(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
     """Resume a session by name, or list those that match."""
-    heads = heads_here(app)
+    heads = await to_thread.run_sync(heads_here, app, abandon_on_cancel=True)
     if arguments:
         exact = next((head for head in heads if arguments in (head.name, head.title)), None)
         if exact is not None:
             return _switch(context, exact)
-        heads = list(named(heads, arguments))
+        here, heads = heads, list(named(heads, arguments))
         if not heads:
-            near = did_you_mean(arguments, [head.name for head in heads_here(app)])
+            near = did_you_mean(arguments, [head.name for head in here])
             shown = one_line(arguments, max_chars=80)
             raise CommandError(f"no session here is like {shown!r}", hint=near or "/resume lists them")
     rows = tuple(
@@ -82,6 +84,7 @@ async def fork(app: App, context: SlashContext, arguments: str) -> CommandAnswer
 async def tree(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
     """List the sessions with their forks below them."""
     no_arguments("tree", arguments)
+    heads = await to_thread.run_sync(heads_here, app, abandon_on_cancel=True)
     rows = tuple(
         ChoiceRow(
             label="  " * depth + one_line(head.shown_title, max_chars=60),
@@ -89,7 +92,7 @@ async def tree(app: App, context: SlashContext, arguments: str) -> CommandAnswer
             detail=" ".join(f"#{label}" for label in head.labels),
             is_current=head.name == context.session.id,
         )
-        for depth, head in walk(tree_of(heads_here(app)))
+        for depth, head in walk(tree_of(heads))
     )
     choice = ShownChoice(title=plural(len(rows), "session"), rows=rows[:MAX_ROWS])
     return CommandAnswer(parts=(choice,), effect=OpenView(view="tree"))

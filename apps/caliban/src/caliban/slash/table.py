@@ -40,6 +40,7 @@ APP_COMMANDS: Final = (
         "Session",
         "sessions:resume",
         "[name or words]",
+        opens="always",
     ),
     _row(
         "fork",
@@ -49,7 +50,7 @@ APP_COMMANDS: Final = (
         places=ALONE,
         instead='caliban -r SESSION --fork-session -p "…"',
     ),
-    _row("tree", "show sessions with their forks below them", "Session", "sessions:tree"),
+    _row("tree", "show sessions with their forks below them", "Session", "sessions:tree", opens="bare"),
     _row("rename", "give this session a title", "Session", "sessions:rename", "<title>", uses=SAVED),
     _row(
         "rewind",
@@ -57,6 +58,7 @@ APP_COMMANDS: Final = (
         "Session",
         "sessions:rewind",
         aliases=("checkpoint",),
+        opens="bare",
     ),
     _row(
         "export",
@@ -103,6 +105,7 @@ APP_COMMANDS: Final = (
         places=ON_SCREEN,
         aliases=("bashes",),
         instead="nothing outlives a run without a terminal",
+        opens="bare",
     ),
     _row(
         "diff",
@@ -119,6 +122,7 @@ APP_COMMANDS: Final = (
         "models:model",
         "[id]",
         uses=SAVED,
+        opens="bare",
     ),
     _row(
         "effort",
@@ -126,6 +130,7 @@ APP_COMMANDS: Final = (
         "Model",
         "models:effort",
         "[low|medium|high|xhigh|max|auto]",
+        opens="bare",
     ),
     _row(
         "think", "show or set how many tokens the model may think", "Model", "models:think", "[on|off|TOKENS]"
@@ -141,6 +146,7 @@ APP_COMMANDS: Final = (
         "permissions:permissions",
         "[mode]",
         places=EVERYWHERE,
+        opens="bare",
     ),
     _row(
         "plan",
@@ -165,7 +171,13 @@ APP_COMMANDS: Final = (
         "permissions:trust",
     ),
     _row(
-        "context", "show what fills the window", "Context", "context:context", places=EVERYWHERE, uses=SERVERS
+        "context",
+        "show what fills the window",
+        "Context",
+        "context:context",
+        places=EVERYWHERE,
+        uses=SERVERS,
+        opens="bare",
     ),
     _row("usage", "show tokens and cost of this session", "Context", "context:usage", places=EVERYWHERE),
     _row("system", "show the system prompt", "Context", "context:system"),
@@ -184,6 +196,7 @@ APP_COMMANDS: Final = (
         "[server | login server]",
         places=EVERYWHERE,
         uses=SERVERS,
+        opens="bare",
     ),
     _row("hooks", "list hooks per event", "Extensions", "extensions:hooks"),
     _row("plugins", "list plugins", "Extensions", "extensions:plugins", aliases=("plugin",)),
@@ -202,6 +215,7 @@ APP_COMMANDS: Final = (
         "Extensions",
         "extensions:output_style",
         "[name]",
+        opens="bare",
     ),
     _row(
         "config",
@@ -209,6 +223,7 @@ APP_COMMANDS: Final = (
         "Diagnostics",
         "config:config",
         "[key [value]]",
+        opens="bare",
     ),
     _row(
         "status",
@@ -244,6 +259,7 @@ APP_COMMANDS: Final = (
         "[name]",
         places=ON_SCREEN,
         instead="the setting tui.theme",
+        opens="bare",
     ),
     _row(
         "vim",
@@ -261,6 +277,7 @@ APP_COMMANDS: Final = (
         "[brief|normal|full]",
         places=ON_SCREEN,
         instead="the setting tui.detail",
+        opens="bare",
     ),
     _row(
         "keybindings",
@@ -270,6 +287,7 @@ APP_COMMANDS: Final = (
         places=ON_SCREEN,
         aliases=("keys",),
         instead="the setting tui.keys",
+        opens="bare",
     ),
     _row(
         "focus",

@@ -26,6 +26,7 @@ def help_command(registry: CommandRegistry) -> SlashCommand:
         run=show,
         arguments="[command]",
         places=EVERYWHERE,
+        opens="bare",
         complete=lambda start: tuple(row.name for row in registry if row.name.startswith(start)),
     )
 

@@ -7,6 +7,7 @@ out of it; managed settings have none.
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 import time
 from collections.abc import Callable, Iterator
@@ -63,7 +64,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True):
         try:
             ensure_private_dir(self.path.parent)
             real = self._real()
-            with _locked(real.with_name(f".{real.name}.lock")):
+            with _locked(real):
                 exists = real.exists()
                 raw = self._bytes(real) if exists else b""
                 if not mends:
@@ -73,6 +74,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True):
                 if len(changed) > MAX_BYTES:
                     raise SettingsNotWritten(f"{self.path} would have more than {MAX_BYTES:,} bytes")
                 if changed != raw:
+                    _refuse_read_only(real, self.path)
                     write_atomic(real, changed, mode=None if exists else fresh)
         except SettingsError:
             raise
@@ -101,14 +103,21 @@ class SettingsFile(Struct, frozen=True, kw_only=True):
         return real
 
 
+def _refuse_read_only(real: Path, path: Path) -> None:
+    """Raise `SettingsNotWritten` for a file that is to be left alone: another would come in its place."""
+    if real.exists() and not os.access(real, os.W_OK):
+        raise SettingsNotWritten(f"{path} is read-only", hint=f"chmod u+w {shlex.quote(str(path))}")
+
+
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Nobody else writes meanwhile. Raises `SettingsNotWritten` where somebody never ends."""
+def _locked(real: Path) -> Iterator[None]:
+    """Nobody else writes `real` meanwhile. Raises `SettingsNotWritten` where somebody never ends."""
+    path = real.with_name(f".{real.name}.lock")
     try:
         flags = os.O_RDWR | os.O_CREAT | NOFOLLOW | NONBLOCK | BINARY | getattr(os, "O_CLOEXEC", 0)
         descriptor = os.open(path, flags, OWNERS_ONLY)
     except OSError as error:
-        raise failed("lock", path, error) from error
+        raise failed("write", real, error) from error
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise SettingsNotWritten(f"{path} is no regular file")

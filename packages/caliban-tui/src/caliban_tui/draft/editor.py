@@ -41,7 +41,7 @@ class LineEditor:
 
     `actions` do what the table says and the editor cannot: rows for anything else are not bound. `draw` is
     called when something has changed. `intercept` is asked first for every key by its name (`KeyStroke`):
-    true means that an overlay or a question has taken it; during a call with `paste`, `pasted` is what was
+    true means that an overlay or a question has taken it; during a call `stroke` is the key, with what was
     pasted.
     """
 
@@ -55,7 +55,7 @@ class LineEditor:
         options: EditorOptions | None = None,
     ) -> None:
         options = EditorOptions() if options is None else options
-        self.pasted: str = ""
+        self.stroke: KeyStroke = KeyStroke("")
         self._ports = EditorPorts() if ports is None else ports
         self._draw = draw
         self._intercept = intercept
@@ -185,6 +185,11 @@ class LineEditor:
         if self._app.is_running and not self._app.is_done:
             self._app.exit()
 
+    def press(self, stroke: KeyStroke) -> None:
+        """Do what a key does, whoever has kept it until now."""
+        if self._app.context is not None:
+            self._app.context.copy().run(self._keys.stroke, stroke)
+
     def stop_reading(self) -> AbstractContextManager[None]:
         """Leave the terminal's keys to somebody else for the length of the block."""
         return self._input.detach()
@@ -248,7 +253,7 @@ class LineEditor:
 
     def _take(self, stroke: KeyStroke) -> bool:
         """Do what a key of ours means; false leaves it to prompt-toolkit."""
-        self.pasted = stroke.text
+        self.stroke = stroke
         self._was = (self.text, self.cursor)
         if self._intercept(stroke.name):
             return True

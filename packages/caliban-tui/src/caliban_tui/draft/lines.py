@@ -1,4 +1,4 @@
-"""The draft as it is drawn: broken where the screen ends, at most so high, with nothing in it that acts."""
+"""The draft as it is drawn: broken at words, at most so high, with nothing in it that acts."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from caliban_tui.width import cells, cut, graphemes
 ABOVE: Final = "↑"
 BELOW: Final = "↓"
 """What stands before the first and the last line where the draft has more of them than the screen shows."""
+
+WIDE: Final = 2
+"""Cells of a sign behind which a row may end."""
 
 
 class DraftRow(NamedTuple):
@@ -56,24 +59,43 @@ def draft_lines(
 
 @lru_cache(1024)
 def draft_rows(line: str, room: int) -> tuple[DraftRow, ...]:
-    """A line of the draft in rows of fewer than `room` cells: the caret has one behind the last character."""
+    """A line of the draft in rows of fewer than `room` cells: the caret has one behind the last character.
+
+    A row ends behind a blank or a wide sign, and within a word that is longer than it.
+    """
     rows: list[DraftRow] = []
     start = place = used = 0
     text = ""
+    word = _Word(0, 0, 0)
     for grapheme in graphemes(line):
         drawn = _drawn(grapheme)
         width = cells(drawn)
         if width > 2 and width >= room:
             drawn = text_of(cut(plain(drawn), room - 1, end=""))
             width = cells(drawn)
-        if used and used + width >= room:
-            rows.append(DraftRow(start, place, text))
-            start, used, text = place, 0, ""
+        if grapheme == " " and used + 1 >= room:
+            drawn, width = "", 0  # it hangs behind the row that it ends
+        elif used and used + width >= room:
+            if word.place == start:  # one word is all there is
+                word = _Word(place, len(text), used)
+            rows.append(DraftRow(start, word.place, text[: word.length]))
+            start, used, text = word.place, used - word.used, text[word.length :]
+            word = _Word(start, 0, 0)
         place += len(grapheme)
         used += width
         text += drawn
+        if grapheme == " " or width == WIDE:
+            word = _Word(place, len(text), used)
     rows.append(DraftRow(start, place, text))
     return tuple(rows)
+
+
+class _Word(NamedTuple):
+    """Where the last word of a row begins: in the line, in what is drawn of the row, and in cells."""
+
+    place: int
+    length: int
+    used: int
 
 
 def _drawn(text: str) -> str:

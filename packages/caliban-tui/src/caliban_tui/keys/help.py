@@ -13,7 +13,7 @@ from caliban_tui.overlay.overlay import TextOverlay
 
 def help_overlay(commands: CommandRegistry, rows: Iterable[KeyRow]) -> TextOverlay:
     """Keys first, those of a person's own with the others, then the commands by their groups."""
-    keys = [f"{keys:28} {words}" for keys, words in help_rows(rows)]
+    keys = [f"{keys:27}  {words}" for keys, words in help_rows(rows)]
     lines = ["Keys", *keys, "", "At the start of a line: / command, ! shell, # note; @ names a file"]
     for group in GROUPS:
         shown = [row for row in commands if row.group == group and not row.hidden and not row.later]
@@ -21,6 +21,6 @@ def help_overlay(commands: CommandRegistry, rows: Iterable[KeyRow]) -> TextOverl
             lines += [
                 "",
                 group,
-                *(f"{'/' + row.name + ' ' + row.arguments:28} {row.summary}" for row in shown),
+                *(f"{'/' + row.name + ' ' + row.arguments:27}  {row.summary}" for row in shown),
             ]
     return TextOverlay(title="Help", text="\n".join(lines))

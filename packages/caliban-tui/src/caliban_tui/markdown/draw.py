@@ -192,7 +192,7 @@ class MarkdownDrawing:
                     for part in node.children
                     for row in part.children
                 ]
-                return [MarkdownRow(line) for line in table_lines(cells, columns)]
+                return [MarkdownRow(line) for line in table_lines(cells, columns, hard=self._hard)]
             case _:
                 content = node.token.content if node.token is not None else ""
                 return [MarkdownRow(line) for line in plain_lines(content, columns, hard=self._hard)]

@@ -1,4 +1,4 @@
-"""Tables: columns that share the width, or, where that is too narrow, a line for each cell."""
+"""Tables: columns that share the width, or, where that is too narrow for words, a line for each cell."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 from caliban_tui.line import ScreenLine, StyledText
-from caliban_tui.markdown.words import WordSpan, padded, wrapped
+from caliban_tui.markdown.words import WordSpan, longest_word, padded, wrapped
 from caliban_tui.width import cells
 
 TableCell: TypeAlias = tuple[WordSpan, ...]
@@ -16,15 +16,20 @@ MIN_COLUMN: Final = 8
 """A column of more is not made narrower than this."""
 
 
-def table_lines(rows: Sequence[Sequence[TableCell]], columns: int) -> list[ScreenLine]:
-    """The lines of a table; its first row is the header."""
+def table_lines(rows: Sequence[Sequence[TableCell]], columns: int, *, hard: bool = False) -> list[ScreenLine]:
+    """The lines of a table; its first row is the header. With `hard` none is wider than `columns`."""
     if not rows or not rows[0]:
         return []
-    count = len(rows[0])
-    natural = [max(_cells(row[n]) for row in rows if n < len(row)) for n in range(count)]
-    widths = shared(natural, columns - GAP * (count - 1))
+    places = range(len(rows[0]))
+    natural = [max(_cells(row[n]) for row in rows if n < len(row)) for n in places]
+    room = columns - GAP * (len(natural) - 1)
+    # Without names a record would say less than the row: there words may be broken, too.
+    has_names = any(span.text.strip() for header in rows[0] for span in header)
+    least = [_least(rows, n) if has_names else 1 for n in places]
+    widths = natural if sum(natural) <= room else shared(natural, least, room)
     if widths is None:
-        return _listed(rows, columns)
+        return _listed(rows, columns, hard=hard)
+    widths = [max(width, 1) for width in widths]
     lines = _row(rows[0], widths, style="heading")
     rule = tuple(StyledText("─" * width + " " * GAP, "rule") for width in widths[:-1])
     lines.append((*rule, StyledText("─" * widths[-1], "rule")))
@@ -33,18 +38,32 @@ def table_lines(rows: Sequence[Sequence[TableCell]], columns: int) -> list[Scree
     return lines
 
 
-def shared(natural: Sequence[int], room: int) -> list[int] | None:
-    """How wide each column is: what it needs, or its share of what is left; `None` if too little."""
-    if sum(natural) <= room:
-        return [max(width, 1) for width in natural]
-    widths = [0] * len(natural)
-    for done, place in enumerate(sorted(range(len(natural)), key=natural.__getitem__)):
-        share = room // (len(natural) - done)
-        widths[place] = max(min(natural[place], share), 1)
-        room -= widths[place]
-        if widths[place] < min(natural[place], MIN_COLUMN):
-            return None
+def shared(natural: Sequence[int], least: Sequence[int], room: int) -> list[int] | None:
+    """How wide each column is that needs `natural`: equal shares of `room`, but `least` of each; else `None`.
+
+    What one needs less of than its share is for the others.
+    """
+    widths = [max(word, min(width, MIN_COLUMN)) for word, width in zip(least, natural, strict=True)]
+    room -= sum(widths)
+    if room < 0:
+        return None
+    rest = [place for place, width in enumerate(widths) if width < natural[place]]
+    while room and rest:  # the narrowest ones grow together until they are as wide as the next
+        low = min(widths[place] for place in rest)
+        lowest = [place for place in rest if widths[place] == low]
+        limits = [natural[place] for place in lowest]
+        limits += [widths[place] for place in rest if widths[place] > low]
+        step = min(min(limits) - low, room // len(lowest))
+        for place in lowest if step else lowest[:room]:
+            widths[place] += step or 1
+        room -= step * len(lowest) if step else min(room, len(lowest))
+        rest = [place for place in rest if widths[place] < natural[place]]
     return widths
+
+
+def _least(rows: Sequence[Sequence[TableCell]], place: int) -> int:
+    """The cells of the longest word of a column: no line of it is broken within one."""
+    return max(longest_word(row[place]) for row in rows if place < len(row))
 
 
 def _row(row: Sequence[TableCell], widths: Sequence[int], style: str = "") -> list[ScreenLine]:
@@ -64,7 +83,7 @@ def _row(row: Sequence[TableCell], widths: Sequence[int], style: str = "") -> li
     return lines
 
 
-def _listed(rows: Sequence[Sequence[TableCell]], columns: int) -> list[ScreenLine]:
+def _listed(rows: Sequence[Sequence[TableCell]], columns: int, *, hard: bool) -> list[ScreenLine]:
     """A line `header: value` for each cell that has one, an empty one between rows."""
     lines: list[ScreenLine] = []
     for number, row in enumerate(rows[1:]):
@@ -74,7 +93,8 @@ def _listed(rows: Sequence[Sequence[TableCell]], columns: int) -> list[ScreenLin
             value = row[place] if place < len(row) else ()
             if any(span.text for span in value) or not (number or _has_values(rows, place)):
                 name = tuple(span._replace(style=span.style or "heading") for span in header)
-                lines += wrapped((*name, WordSpan(": ", "heading"), *value), columns)
+                colon = (WordSpan(": ", "heading"),) if any(span.text for span in name) else ()
+                lines += wrapped((*name, *colon, *value), columns, hard=hard)
     return lines or _row(rows[0], [max(columns // len(rows[0]) - GAP, 1)] * len(rows[0]), style="heading")
 
 

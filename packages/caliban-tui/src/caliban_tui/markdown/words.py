@@ -13,7 +13,10 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from caliban_tui.clean import neutral
 from caliban_tui.line import ScreenLine, StyledText
-from caliban_tui.width import cut, fold_line, is_single, line_cells
+from caliban_tui.width import cells, cut, fold_line, graphemes, is_single, line_cells
+
+WIDE = 2
+"""Cells of a sign beside which a line may end: an ideogram, a syllable."""
 
 Word: TypeAlias = tuple[StyledText, ...]
 
@@ -40,6 +43,28 @@ def wrapped(spans: Iterable[WordSpan], columns: int, *, hard: bool = False) -> l
         else:
             lines += _lines(row, columns, hard=hard)
     return lines
+
+
+def longest_word(spans: Iterable[WordSpan]) -> int:
+    """The cells of the longest word, within which no line ends; scripts without blanks break at each sign."""
+    longest = 0
+    for row in _rows(spans):
+        for _, word in _words(row):
+            text = "".join([piece.text for piece in word])
+            size = cells(text)
+            if size > longest:
+                longest = max(longest, size if is_single(text) else _longest_run(text))
+    return longest
+
+
+def _longest_run(text: str) -> int:
+    """The cells of the longest part of a word that no wide sign stands in."""
+    longest = run = 0
+    for grapheme in graphemes(text):
+        size = cells(grapheme)
+        run = run + size if size < WIDE else 0
+        longest = max(longest, run, size)
+    return longest
 
 
 def flat(text: str) -> str:

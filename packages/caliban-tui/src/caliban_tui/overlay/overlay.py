@@ -16,7 +16,7 @@ from caliban_tui.question.visible import broken
 from caliban_tui.render.blocks import block_lines
 from caliban_tui.screen import ScreenSize
 from caliban_tui.transcript.blocks import AnswerBlock
-from caliban_tui.width import cut, line_cells, wrap
+from caliban_tui.width import cells, cut, line_cells, wrap
 
 
 class Overlay(Protocol):
@@ -89,10 +89,14 @@ class Tell(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Go on with `overlay` until `run` gives the next step; a `CalibanError` that it raises is shown."""
+    """Go on with `overlay` until `run` gives the next step; a `CalibanError` that it raises is shown.
+
+    Keys wait for that, unless it is `beside`: what takes long, and gives the same list with other rows.
+    """
 
     overlay: Overlay
     run: Callable[[], Awaitable[OverlayStep]]
+    beside: bool = False
 
 
 OverlayStep: TypeAlias = "Stay | Close | Choose | Do | Tell | Dump | EditText | Work"
@@ -168,7 +172,20 @@ class TextOverlay(Struct, frozen=True, kw_only=True):
     def _rows(self, columns: int) -> tuple[ScreenLine, ...]:
         """The text broken at words; blanks within it stay, for they make columns."""
         lines = neutral(self.text).split("\n")
-        return tuple(plain(row) for line in lines for row in wrap(line, columns))
+        return tuple(plain(row) for line in lines for row in _in_columns(line, columns))
+
+
+def _in_columns(line: str, columns: int) -> tuple[str, ...]:
+    """A line broken at words: what stands behind a gap goes on there, or below where that is too narrow."""
+    head, gap, _ = line.partition("  ")
+    rest = line[len(head) :].lstrip(" ")
+    if cells(line) <= columns or not (head.strip() and gap and rest):
+        return wrap(line, columns)
+    indent = cells(line) - cells(rest)
+    if indent * 2 > columns:
+        return (*wrap(head, columns), *(f"  {row}" for row in wrap(rest, columns - 2)))
+    first, *more = wrap(rest, columns - indent)
+    return (line[: len(line) - len(rest)] + first, *(" " * indent + row for row in more))
 
 
 class PartsOverlay(Struct, frozen=True, kw_only=True):

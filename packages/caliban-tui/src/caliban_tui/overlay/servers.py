@@ -86,4 +86,4 @@ def _do(
         return Stay(server_list(host, note=note, before=overlay))
 
     waits = plain(f"{visible(row.value)}: {words} …", "dim")
-    return Work(replace(overlay, heading=(waits,)), run)
+    return Work(replace(overlay, heading=(waits,)), run, beside=True)

@@ -9,6 +9,7 @@ from typing import Protocol, assert_never
 from caliban_commands.answer import AnswerPart, CommandEffect, OpenView, ShownChoice, ShownText, SwitchSession
 from caliban_common.errors import CalibanError
 from caliban_tui.host import TerminalHost
+from caliban_tui.keys.held import HeldKeys
 from caliban_tui.keys.help import help_overlay
 from caliban_tui.keys.table import KeyRow
 from caliban_tui.line import text_of
@@ -36,7 +37,9 @@ from caliban_tui.transcript.blocks import AnswerBlock, NoticeBlock, TranscriptBl
 
 
 class WindowScreen(Protocol):
-    """What an overlay needs of the screen that it is on."""
+    """What an overlay needs of the screen that it is on; `held` holds keys for what is being made."""
+
+    held: HeldKeys
 
     @property
     def host(self) -> TerminalHost | None:
@@ -69,8 +72,15 @@ class WindowScreen(Protocol):
         """Add to the transcript."""
         ...
 
-    def start(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Do something beside the keys; a `CalibanError` of it is told."""
+    def start(self, work: Callable[[], Awaitable[None]], *, is_seen: bool = False) -> None:
+        """Do something beside the keys; a `CalibanError` of it is told.
+
+        One that `is_seen` is shown as work, and can be interrupted.
+        """
+        ...
+
+    def closed(self) -> None:
+        """Nothing is open any more."""
         ...
 
     def run_line(self, line: str) -> None:
@@ -87,10 +97,16 @@ class WindowScreen(Protocol):
 
 
 class OverlayWindow:
-    """Holds at most one overlay. What is loaded for one that was closed meanwhile is dropped."""
+    """Holds at most one overlay. What is loaded for one that was closed meanwhile is dropped.
+
+    `is_loading` says that a step of it, or another one, is being made, `is_asked` that a command between
+    prompts has wanted it: what was typed behind that waits until all is done that comes of it.
+    """
 
     def __init__(self, screen: WindowScreen) -> None:
         self.overlay: Overlay | None = None
+        self.is_loading: bool = False
+        self.is_asked: bool = False
         self._screen = screen
         self._number = 0
         self._is_stale = False
@@ -131,56 +147,75 @@ class OverlayWindow:
     def close(self) -> None:
         """Take it away."""
         self._put(None)
+        self._over()
 
-    def open(self, effect: OpenView, parts: tuple[AnswerPart, ...] = ()) -> None:
-        """Open a view; one that we have none of shows the `parts` of the command that wanted it."""
+    def open(self, effect: OpenView, parts: tuple[AnswerPart, ...] = (), *, is_asked: bool = False) -> None:
+        """Open a view; one that we have none of shows the `parts` of the command that wanted it.
+
+        One that `is_asked` was wanted by a command between prompts.
+        """
         screen, host = self._screen, self._screen.host
         if host is None:
             return
+        overlay: Overlay | None = None
         match effect.view:
             case "transcript":
-                self._put(viewer(host.session.messages, screen.room()))
+                overlay = viewer(host.session.messages, screen.room())
             case "permissions":
-                self._put(rules_list(host.views))
+                overlay = rules_list(host.views)
             case "tasks":
-                self._put(background_list(host.views))
+                overlay = background_list(host.views)
             case "help":
-                self._put(help_overlay(host.commands, screen.keys))
+                overlay = help_overlay(host.commands, screen.keys)
             case "sessions" | "tree":
-                self._load(lambda: session_picker(host.views))
+                self._load(lambda: session_picker(host.views), is_asked=is_asked)
             case "rewind" if screen.is_at_work:
                 words = "a prompt is at work: interrupt it before you go back"
                 screen.show(NoticeBlock(level="warning", text=words))
             case "rewind":
-                self._load(lambda: rewind_picker(host.views))
+                self._load(lambda: rewind_picker(host.views), is_asked=is_asked)
             case "servers":
                 from caliban_tui.overlay.servers import server_list
 
-                self._put(server_list(host.views))
+                overlay = server_list(host.views)
             case "config":
                 from caliban_tui.overlay.settings import settings_list
 
-                self._put(settings_list(host.views))
+                overlay = settings_list(host.views)
             case "context":
-                self._put(PartsOverlay(title="Context", parts=parts))
+                overlay = PartsOverlay(title="Context", parts=parts)
             case _:
                 assert_never(effect.view)
+        if overlay is not None:
+            self.is_asked = is_asked
+            self._put(overlay)
 
     def open_todos(self) -> None:
         """Open the list of tasks."""
         if self._screen.host is not None:
             self._put(todo_overlay(self._screen.host.views))
 
-    def choose(self, choice: ShownChoice) -> None:
+    def choose(self, choice: ShownChoice, *, is_asked: bool = False) -> None:
         """Let a row of `choice` be chosen: its line is run."""
+        self.is_asked = is_asked
         self._put(choice_picker(choice))
 
     def _put(self, overlay: Overlay | None) -> None:
         self.overlay = overlay
+        self.is_loading = False
         self._number += 1
         self._screen.changed()
+        if overlay is not None:
+            self._screen.held.came()
 
-    def _load(self, make: Callable[[], Awaitable[Overlay]]) -> None:
+    def _over(self) -> None:
+        """Nothing more comes of it."""
+        self.is_asked = False
+        self._screen.closed()
+
+    def _load(self, make: Callable[[], Awaitable[Overlay]], *, is_asked: bool) -> None:
+        self.is_asked = is_asked
+
         async def run() -> OverlayStep:
             return Stay(await make())
 
@@ -189,11 +224,56 @@ class OverlayWindow:
     def _work(self, run: Callable[[], Awaitable[OverlayStep]]) -> None:
         self._number += 1
         number = self._number
+        is_seen = self.overlay is None
+        self.is_loading = True
+        self._screen.held.awaits()
 
         async def work() -> None:
-            step = await run()
-            if number == self._number or isinstance(step, Tell):
+            step: OverlayStep | None = None
+            try:
+                step = await run()
+            except CalibanError as error:
+                if self.overlay is not None:  # which may stand on all that the transcript says of it
+                    self._screen.say(" ".join(filter(None, (error.message, error.hint))))
+                raise
+            finally:
+                is_awaited = number == self._number
+                if is_awaited:
+                    self.is_loading = False
+                if is_awaited and step is None:
+                    self._unmade()
+            if is_awaited or isinstance(step, Tell):
                 self._apply(step)
+                if not self.is_loading:
+                    self._screen.held.came()
+
+        self._screen.start(work, is_seen=is_seen)
+
+    def _work_beside(self, run: Callable[[], Awaitable[OverlayStep]]) -> None:
+        """Let the list be used meanwhile; what is made of it then is shown where it is still the one."""
+
+        async def work() -> None:
+            step, now = await run(), self.overlay
+            made = step.overlay if isinstance(step, Stay) else None
+            if isinstance(now, PickerOverlay) and isinstance(made, PickerOverlay) and now.title == made.title:
+                self._put(made.like(now))
+
+        self._screen.start(work)
+
+    def _unmade(self) -> None:
+        """What keys wait for does not come; a list that is still there has not made them a draft."""
+        if self.overlay is None:
+            self._screen.held.failed()
+            self._over()
+        else:
+            self._screen.held.drop()
+
+    def _perform(self, effect: CommandEffect) -> None:
+        async def work() -> None:
+            try:
+                await self._screen.perform(effect)
+            finally:
+                self._over()
 
         self._screen.start(work)
 
@@ -203,20 +283,22 @@ class OverlayWindow:
             case Stay():
                 self._put(step.overlay)
             case Close():
-                self._put(None)
+                self.close()
             case Choose():
                 self._put(None)
                 screen.run_line(step.line)
+                self._over()
             case Do():
                 self._put(None)
-                screen.start(lambda: screen.perform(step.effect))
+                self._perform(step.effect)
             case Tell():
                 self._put(None)
                 screen.show(NoticeBlock(level="info", text=step.words))
                 host = screen.host
                 if step.reopens and host is not None:
-                    again = SwitchSession(name=host.session.id)
-                    screen.start(lambda: screen.perform(again))
+                    self._perform(SwitchSession(name=host.session.id))
+                else:
+                    self._over()
             case Dump():
                 self._put(step.overlay)
                 screen.show(_dumped(step))
@@ -225,7 +307,10 @@ class OverlayWindow:
                 screen.start(lambda: screen.edit_text(step.text, step.suffix))
             case Work():
                 self._put(step.overlay)
-                self._work(step.run)
+                if step.beside:
+                    self._work_beside(step.run)
+                else:
+                    self._work(step.run)
             case _:
                 assert_never(step)
 

@@ -40,7 +40,10 @@ class QuestionView(NamedTuple):
 
 
 class _Parts(NamedTuple):
-    """What a question is drawn of, from above: `notes` are about the body, `typed` stands in the foot."""
+    """What a question is drawn of, from above: `notes` are about the body, `typed` stands in the foot.
+
+    `low` says the same as the foot in one row, longer and shorter, for a screen without room for that.
+    """
 
     head: tuple[ScreenLine, ...]
     body: tuple[ScreenLine, ...]
@@ -48,6 +51,7 @@ class _Parts(NamedTuple):
     typed: TextField | None = None
     typed_row: int = 0
     notes: tuple[ScreenLine, ...] = ()
+    low: tuple[str, ...] = ()
 
 
 def question_view(question: OpenQuestion, size: ScreenSize, now_s: float) -> QuestionView:
@@ -59,6 +63,8 @@ def question_view(question: OpenQuestion, size: ScreenSize, now_s: float) -> Que
             parts = _choice(question, question.asked, size, now_s)
         case FieldsQuestion():
             parts = _fields(question, question.asked, size, now_s)
+    if parts.low and len(parts.head) + len(parts.foot) + BODY_ROWS > size.rows:
+        parts = parts._replace(foot=(_low_foot(parts.low, size.columns),))
     room = max(size.rows - len(parts.head) - len(parts.foot), 1)
     body, notes = _LAST_BODY.rows(parts.body, size.columns - 2), parts.notes
     if room - len(notes) < min(len(body), BODY_ROWS):
@@ -69,8 +75,12 @@ def question_view(question: OpenQuestion, size: ScreenSize, now_s: float) -> Que
         page = max(room - 1, 1)
         scroll = ScrollRoom(page, len(body) - page)
         top = min(question.top, scroll.last)
-        where = f"  lines {top + 1}-{top + page} of {len(body)} · PgUp PgDn"
-        shown = (*body[top : top + page], plain(where, "dim"))
+        where = f"lines {top + 1}-{top + page} of {len(body)} · PgUp PgDn"
+        shown = (*body[top : top + page], plain(f"  {where}", "dim"))
+        if room == 1 and parts.low:
+            shown = (*body[top : top + 1],)
+            low = tuple(f"{words} · {top + 1}/{len(body)}" for words in parts.low)
+            parts = parts._replace(foot=(_low_foot(low, size.columns),))
     else:
         shown = body
     lines = tuple(cut(line, size.columns) for line in (*parts.head, *shown, *notes, *parts.foot))
@@ -80,6 +90,26 @@ def question_view(question: OpenQuestion, size: ScreenSize, now_s: float) -> Que
         before = cells(_before(parts.typed, size.columns))
         caret = Caret(row, min(4 + before, size.columns - 1))
     return QuestionView(lines[: max(size.rows, 1)], caret, scroll)
+
+
+def _low_foot(low: tuple[str, ...], columns: int) -> ScreenLine:
+    """The longest of the rows that there is room for."""
+    words = next((words for words in low if cells(words) <= columns - 2), low[-1])
+    return plain(f"  {words}", "bold")
+
+
+def _low(question: OpenQuestion, options: list[tuple[str, str]], now_s: float) -> tuple[str, ...]:
+    """See `_Parts`: what is chosen, what the keys mean, or that they mean nothing yet."""
+    if question.hint:
+        return (_on_a_row(question.hint),)
+    if not question.is_armed(now_s):
+        return (LISTENS_LATER, "listens later")
+    if question.chosen is not None:
+        return (f"> {options[question.chosen][1]} · enter",)
+    words = [(key, label.replace(",", ":").partition(":")[0]) for key, label in options]
+    ways = (("   ", options), ("   ", words), ("  ", words))
+    rows = (gap.join(f"{key} {label}" for key, label in some) for gap, some in ways)
+    return (*rows, " ".join(key for key, _ in options))
 
 
 class _BodyRows:
@@ -192,18 +222,19 @@ def _call(question: OpenQuestion, asked: CallQuestion, size: ScreenSize, now_s: 
         case _:
             pass
     labels = ("yes, once", _always("always", asked), "no", "never")
-    foot += _options(question, list(zip(CALL_KEYS, labels, strict=True)), size)
+    options = list(zip(CALL_KEYS, labels, strict=True))
+    foot += _options(question, options, size)
     foot += _last(question, "tab no, with a reason · e edit the rule · ↑↓ then enter", now_s, columns)
-    return _Parts(head, asked.body, tuple(foot), notes=notes)
+    return _Parts(head, asked.body, tuple(foot), notes=notes, low=_low(question, options, now_s))
 
 
 def _notes(asked: CallQuestion, columns: int) -> Iterator[ScreenLine]:
     """What the call would do, and why it is asked about."""
-    effects = [f"  {_on_a_row(effect)}" for effect in asked.effects[:MAX_EFFECTS]]
+    effects = [_on_a_row(effect) for effect in asked.effects[:MAX_EFFECTS]]
     if len(asked.effects) > MAX_EFFECTS:
-        effects.append(f"  and {len(asked.effects) - MAX_EFFECTS} more")
+        effects.append(f"and {len(asked.effects) - MAX_EFFECTS} more")
     for effect in effects:
-        yield from (plain(line, "warning") for line in broken(effect, columns))
+        yield from (plain(f"  {line}", "warning") for line in wrap(effect, columns - 2))
     if asked.request.reason:
         reason = " ".join(visible(asked.request.reason).split())
         yield from (plain(f"  {line}", "dim") for line in wrap(reason, columns - 2)[:3])
@@ -264,7 +295,7 @@ def _choice(question: OpenQuestion, asked: ChoiceQuestion, size: ScreenSize, now
         return _Parts(head, body, tuple(foot), question.text, 1)
     options = [(option.key, option.label) for option in asked.options]
     foot = [*_options(question, options, size), *_last(question, "↑↓ then enter", now_s, columns)]
-    return _Parts(head, body, tuple(foot))
+    return _Parts(head, body, tuple(foot), low=_low(question, options, now_s))
 
 
 def _fields(question: OpenQuestion, asked: FieldsQuestion, size: ScreenSize, now_s: float) -> _Parts:

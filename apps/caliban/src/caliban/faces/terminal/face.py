@@ -162,7 +162,7 @@ class TerminalFace:
 
         driver = self._driver
         if self._before is None:
-            trusting = await self._unless_left(partial(with_trust, options, driver.desk))
+            trusting = await self._unless_left(partial(with_trust, options, driver.desk, driver.report))
             if trusting is None:
                 return None
             options = trusting

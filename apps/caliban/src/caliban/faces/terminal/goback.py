@@ -35,7 +35,7 @@ class GoBack:
 
     async def prompts(self) -> tuple[PromptRow, ...]:
         """The prompts, the newest first."""
-        points = await anyio.to_thread.run_sync(self._points)
+        points = await anyio.to_thread.run_sync(self._points, abandon_on_cancel=True)
         return tuple(
             PromptRow(
                 index=manifest.prompt_index,
@@ -49,7 +49,7 @@ class GoBack:
 
     async def plan(self, prompt: PromptRow) -> RestorePlan:
         """What going back to before `prompt` would do."""
-        return await anyio.to_thread.run_sync(self._plan, prompt)
+        return await anyio.to_thread.run_sync(self._plan, prompt, abandon_on_cancel=True)
 
     async def restore(self, prompt: PromptRow, kind: RestoreKind, *, force: bool) -> Restored:
         """Go back, files first. Raises `CommandRefused`, `CheckpointError`, and what summaries do."""

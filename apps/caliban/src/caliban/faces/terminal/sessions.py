@@ -34,7 +34,7 @@ class SavedList:
 
     async def rows(self, *, everywhere: bool) -> tuple[SessionRow, ...]:
         """The sessions, forks below what they were forked from, the one used last first."""
-        return await anyio.to_thread.run_sync(self._rows, everywhere)
+        return await anyio.to_thread.run_sync(self._rows, everywhere, abandon_on_cancel=True)
 
     def _rows(self, everywhere: bool) -> tuple[SessionRow, ...]:
         here = None if everywhere else str(self._app.workspace)

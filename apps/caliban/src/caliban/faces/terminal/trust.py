@@ -11,6 +11,7 @@ from caliban.cli.options import Options
 from caliban.compose.project import open_project
 from caliban.compose.workspace import build_workspace
 from caliban_common.errors import CalibanError
+from caliban_drive.notice import Notice, Report
 from caliban_tui.question.asked import AnswerOption, ChoiceQuestion, ChosenAnswer
 from caliban_tui.question.call import text_lines
 from caliban_tui.question.desk import ApprovalDesk
@@ -26,10 +27,11 @@ OPTIONS: Final = (
 )
 
 
-async def with_trust(options: Options, desk: ApprovalDesk) -> Options:
+async def with_trust(options: Options, desk: ApprovalDesk, report: Report) -> Options:
     """The options of a run, once the person at `desk` has said whether the project is trusted.
 
-    Nobody is asked about a project that supplies nothing, or was trusted as it is.
+    Nobody is asked about a project that supplies nothing, or was trusted as it is. A yes that cannot be saved
+    holds for this run, and that is reported.
     """
     question = await anyio.to_thread.run_sync(_open_question, options)
     if question is None:
@@ -48,10 +50,19 @@ async def with_trust(options: Options, desk: ApprovalDesk) -> Options:
     )
     match answer:
         case ChosenAnswer(value="yes"):
-            await anyio.to_thread.run_sync(keep, question)
+            try:
+                await anyio.to_thread.run_sync(keep, question)
+            except CalibanError as error:
+                words = f"the project is trusted for this session only: it is not saved: {error.message}"
+                report(Notice(subtype="trust", message=words, hint=error.hint))
+                return _trusting(options)
         case ChosenAnswer(value="once"):
-            return replace(options, settings=replace(options.settings, trust_project=True))
+            return _trusting(options)
     return options
+
+
+def _trusting(options: Options) -> Options:
+    return replace(options, settings=replace(options.settings, trust_project=True))
 
 
 def _open_question(options: Options) -> TrustQuestion | None:
