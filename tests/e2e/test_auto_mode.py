@@ -258,3 +258,30 @@ def test_the_setting_begins_the_mode_and_a_project_cannot_name_its_judge(cli):
     done = cli.run("-p", "go", *STREAM)
     assert done.frames[0]["permission_mode"] == "auto"
     assert all(body["model"] != "theirs" for body in cli.bodies())
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "pattern", "action"),
+    [
+        ("sudo id", 1, "Bash:~sudo *", "deny"),
+        ("git push", 2, "Bash:~git push*", "ask"),
+        ("cargo test", 0, "Bash(cargo test:*)", "allow"),
+    ],
+)
+def test_an_explanation_names_the_entry_that_decided(cli, command, code, pattern, action):
+    done = cli.run("perms", "explain", *AUTO, "Bash", json.dumps({"command": command}))
+    assert done.code == code
+    assert done.out.startswith(f"MATCH: pattern={pattern} action={action}\n")
+    assert f"auto mode: one of its lists decides: {pattern}\n" in done.out
+    told = cli.run("perms", "explain", "--json", *AUTO, "Bash", json.dumps({"command": command}))
+    rule = {"pattern": pattern, "action": action, "source": "auto-mode.toml"}
+    assert json.loads(told.out)["matched_rule"] == rule
+
+
+def test_the_log_names_the_entry_that_leaves_a_call_to_a_person(cli):
+    cli.script(wire.exchange(wire.tool_use("Bash", {"command": "git push"})), wire.exchange(DONE))
+    cli.run("-p", "go", *AUTO)
+    log = next((cli.home / ".local" / "state" / "caliban").rglob("*.jsonl")).read_text()
+    record = json.loads(log)
+    rule = {"pattern": "Bash:~git push*", "action": "ask", "source": "auto-mode.toml"}
+    assert (record["action"], record["decided_by"], record["matched_rule"]) == ("deny", "auto", rule)

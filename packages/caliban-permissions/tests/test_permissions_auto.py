@@ -11,6 +11,7 @@ from extent_kit import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from caliban_common.permission import RuleMatch
 from caliban_common.tool import ToolSpec
 from caliban_permissions import Engine, Rule, RuleError, RuleSet
 from caliban_permissions.auto.judge import AutoJudge
@@ -250,3 +251,25 @@ def test_a_file_is_read_whole_or_refused(table):
         return
     entries = (*lists.hard_deny, *lists.soft_deny, *lists.allow)
     assert all(Rule(pattern=entry, action="deny").problem is None for entry in entries)
+
+
+@pytest.mark.parametrize(
+    ("command", "pattern", "action"),
+    [
+        ("sudo make", "Bash:~sudo *", "deny"),
+        ("make; git push", "Bash:~git push*", "ask"),
+        ("base64 .env", "Read:**/.env*", "ask"),
+        ("cargo test", "Bash(cargo test:*)", "allow"),
+        ("npm ci && cargo test", "Bash(cargo test:*)", "allow"),
+    ],
+)
+def test_what_a_list_decides_names_its_entry_and_not_the_rule_that_asked(tmp_path, command, pattern, action):
+    decision = judge(tmp_path, user=[("allow", "Bash:npm *")]).judge(BASH, {"command": command}).decision
+    expected = RuleMatch(pattern=pattern, action=action, source="auto-mode.toml")
+    assert (decision.rule, decision.match) == (pattern, expected)
+
+
+def test_what_no_list_decides_names_the_rule_that_asked(tmp_path):
+    for command in ("make deploy", "make $WHAT"):
+        decision = judge(tmp_path).judge(BASH, {"command": command}).decision
+        assert decision.match == RuleMatch(pattern="Bash", action="ask", source="default")

@@ -524,6 +524,28 @@ class TestRepositories:
         subprocess.run(["git", "-C", str(place.workspace), "add", "inner"], check=True, capture_output=True)
         assert verdict(place, "git status") == "ask"
 
+    @pytest.mark.parametrize(
+        "text",
+        [
+            '[remote "origin"]\n\turl = https://me:abcdef123456@h.example/x\n',
+            '[remote "origin"]\n\turl = https://ghp_0123456789abcdefghij@h.example/x\n',
+            '[remote "origin"]\n\tpushurl = "https://:abcdef123456@h.example/x"\n',
+        ],
+    )
+    def test_an_address_with_a_password_is_shown_to_nobody_unasked(self, text: str, place: Any) -> None:
+        config = Path(place.workspace, ".git", "config")
+        shown = ("git remote -v", "git remote get-url origin", "cat .git/config", "grep -rn url .git")
+        assert [verdict(place, line) for line in shown] == ["allow"] * 4
+        plain = config.read_text()
+        config.write_text(plain + text)
+        assert [verdict(place, line) for line in shown] == ["ask"] * 4
+        assert [verdict(place, line) for line in ("git remote", "git status", "rg x src")] == ["allow"] * 3
+        config.write_text(plain + '[remote "origin"]\n\turl = https://me@dev.example/x\n')
+        assert [verdict(place, line) for line in shown] == ["allow"] * 4
+        own = Path(place.home, ".gitconfig")
+        own.write_text('[url "https://me:abcdef123456@h.example/"]\n\tinsteadOf = https://h.example/\n')
+        assert [verdict(place, line) for line in shown] == ["ask", "ask", "allow", "allow"]
+
     def test_the_configuration_of_a_clone_is_harmless(self, place: Any) -> None:
         config = Path(place.workspace, ".git", "config")
         more = (

@@ -238,10 +238,14 @@ class Engine:
 
     def _would_allow(self, tool: ToolSpec, args: Mapping[str, Any], allow: tuple[str, ...]) -> bool:
         """Whether the call would run with more allow rules than this engine was given."""
+        return self._with_allows(allow).allows(tool, args)
+
+    def _with_allows(self, allow: tuple[str, ...]) -> Engine:
+        """The same engine with more allow rules on the command line."""
         other = copy(self)
         rules = tuple(Rule(pattern=pattern, action="allow") for pattern in allow)
         other._take(replace(self.rules, cli=(*self.rules.cli, *rules)))
-        return other._verdict(other._judged(tool), args)[1].action == "allow"
+        return other
 
     def _take(self, rules: RuleSet) -> None:
         """Judge by `rules`. What a person allowed in the session is left out of `_written`."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
+from caliban_common.lazy import lazy_pattern
 from caliban_permissions.paths import folded, split
 
 _DIRECTORIES = frozenset(
@@ -51,6 +52,12 @@ _GLOBS = (
 )
 _EXAMPLES = (".example", ".sample", ".template", ".dist", ".defaults", ".pub")
 
+_CONFIGURATIONS = frozenset("config config.worktree .gitconfig .gitmodules".split())
+_PASSWORDS = lazy_pattern(
+    r"(?im)://[^/\s:@\"]*:[^/\s@\"]+@|://[^/\s:@\"]{20,}@|^\s*(?:extraheader|password|token)\s*=\s*\S"
+)
+_MAX_CHARS = 64_000
+
 
 def is_secret(canonical: str) -> bool:
     """Whether a file by this canonical name usually holds credentials; an example of one does not."""
@@ -63,3 +70,14 @@ def is_secret_name(name: str) -> bool:
     if name.endswith(_EXAMPLES):
         return False
     return name in _NAMES or any(fnmatchcase(name, glob) for glob in _GLOBS)
+
+
+def shows_password(path: str) -> bool:
+    """Whether a file with a configuration of git holds a password, as a rule that of an address in it."""
+    if path.rpartition("/")[2] not in _CONFIGURATIONS:
+        return False
+    try:
+        with open(path, encoding="utf-8", errors="replace") as lines:  # noqa: PTH123 - a str, for each file
+            return _PASSWORDS.search(lines.read(_MAX_CHARS)) is not None
+    except OSError:
+        return False

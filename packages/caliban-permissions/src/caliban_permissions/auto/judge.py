@@ -8,15 +8,16 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from caliban_common.permission import Decision
+from caliban_common.permission import Decision, RuleMatch
 from caliban_common.tool import ToolSpec
-from caliban_permissions.auto.lists import AutoLists
+from caliban_permissions.auto.lists import FILE_NAME, AutoLists
 from caliban_permissions.auto.question import question
 from caliban_permissions.characters import hidden_character
 from caliban_permissions.engine import Engine
 from caliban_permissions.facts import JudgedTool
 from caliban_permissions.judgement import Judgement
 from caliban_permissions.rules.chain import RuleChain
+from caliban_permissions.rules.compiled import CompiledRule
 from caliban_permissions.rules.rule import RuleSet
 
 Standing: TypeAlias = Literal["settled", "listed", "person", "open"]
@@ -58,24 +59,32 @@ class AutoJudge:
         if barrier is not None:
             return _for_person(decision, barrier)
         listed = engine._judge(judged, args, self._binding)
-        pattern = listed.rule
         if listed.action == "deny":
-            reason = f"the auto mode refuses it by hard_deny {pattern}" if pattern else listed.reason
-            refused = Decision(action="deny", reason=reason, rule=pattern, match=decision.match, by="auto")
-            return AutoRuling(standing="listed", decision=refused)
+            entry = listed.rule
+            reason = f"the auto mode refuses it by hard_deny {entry}" if entry else listed.reason
+            refused = Decision(action="deny", reason=reason, by="auto")
+            return _listed(refused, listed.match)
         if listed.explicit or listed.human_only:
-            why = _why_asked(listed)
-            return AutoRuling(standing="listed", decision=_asked(decision, why, by="auto"))
-        if engine._would_allow(tool, args, self._allow):
+            rule = _leaving(listed)
+            why = listed.human_only_reason if rule is None else f"soft_deny {_entry(rule)} leaves it to you"
+            return _listed(_asked(decision, why, by="auto"), None if rule is None else _match(rule))
+        lifted = engine._with_allows(self._allow)
+        if lifted.allows(tool, args):
             reason = "allowed by a list of the auto mode"
             allowed = engine.allowed(tool, args, reason, by="auto", asked=decision)
-            return AutoRuling(standing="listed", decision=allowed)
+            return _listed(allowed, self._lifting(lifted._verdict(judged, args)[0]))
         if not judged.vouched:
             return _for_person(decision, f"only {tool.name} itself says what it does")
         asked = question(tool.name, args, str(engine._place.cwd))
         if asked is None:
             return _for_person(decision, "the call is too long to be judged")
         return AutoRuling(standing="open", decision=decision, question=asked)
+
+    def _lifting(self, judgement: Judgement) -> RuleMatch | None:
+        """The entry without which the rules would have asked: they may cover other parts themselves."""
+        rules = (part.ruling.rule for part in judgement.parts)
+        lifting = (rule for rule in rules if rule is not None and rule.scope == "cli")
+        return next((_match(rule) for rule in lifting if _entry(rule) in self._allow), None)
 
 
 def _barrier(tool: JudgedTool, judgement: Judgement, args: Mapping[str, Any]) -> str | None:
@@ -96,11 +105,25 @@ def _barrier(tool: JudgedTool, judgement: Judgement, args: Mapping[str, Any]) ->
     return None if hidden is None else f"it holds the character {hidden}, which does not show"
 
 
-def _why_asked(listed: Judgement) -> str:
-    """Which entry leaves the call to a person, or what keeps the lists from being read on it."""
+def _leaving(listed: Judgement) -> CompiledRule | None:
+    """The entry that leaves the call to a person; `None` where something keeps the lists from being read."""
     asking = (part for part in listed.parts if part.action == "ask" and part.ruling.explicit)
-    rule = next((part.ruling.rule for part in asking if part.ruling.rule is not None), None)
-    return listed.human_only_reason if rule is None else f"soft_deny {rule.rule.pattern} leaves it to you"
+    return next((part.ruling.rule for part in asking if part.ruling.rule is not None), None)
+
+
+def _entry(rule: CompiledRule) -> str:
+    return rule.rule.pattern
+
+
+def _match(rule: CompiledRule) -> RuleMatch:
+    return RuleMatch(pattern=_entry(rule), action=rule.action, source=FILE_NAME)
+
+
+def _listed(decision: Decision, match: RuleMatch | None) -> AutoRuling:
+    """The ruling of a list; without an entry behind it the decision stands on the rule that it had."""
+    if match is not None:
+        decision = replace(decision, rule=match.pattern, match=replace(match, source=FILE_NAME))
+    return AutoRuling(standing="listed", decision=decision)
 
 
 def _texts(value: object) -> Iterator[str]:

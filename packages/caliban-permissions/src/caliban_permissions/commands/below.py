@@ -14,17 +14,20 @@ from msgspec.structs import replace
 
 from caliban_common.lazy import cached_property
 from caliban_permissions.characters import excerpt
+from caliban_permissions.commands.candidates import read_candidates
 from caliban_permissions.commands.command import ShellCommand
 from caliban_permissions.commands.effects import all_write_targets
-from caliban_permissions.commands.files import option_values, read_candidates
+from caliban_permissions.commands.files import option_values
 from caliban_permissions.commands.simple import SimpleSubject
+from caliban_permissions.commands.steering import feeders, keeps_repositories
+from caliban_permissions.commands.touched import handed
 from caliban_permissions.commands.wildcards import expand
 from caliban_permissions.commands.wrappers import WRAPPERS, program
 from caliban_permissions.judgement import HumanOnly, JudgedPart, PartKind
 from caliban_permissions.names import EDITORS, READER
 from caliban_permissions.paths import PathNames
 from caliban_permissions.reach.guard import Guard
-from caliban_permissions.reach.lists import listed
+from caliban_permissions.reach.lists import FEEDS, inner_of, listed
 from caliban_permissions.reach.reads import reaches_read
 from caliban_permissions.reach.survey import TOO_MANY, Finding, Survey
 from caliban_permissions.reach.value import UNKNOWN, Fed, Reach
@@ -36,13 +39,8 @@ from caliban_permissions.subjects import PathSubject
 
 _UNKNOWN = "the names of its files are known only when it runs"
 _WILD = frozenset("*?[")
-_LOOKING = frozenset({"status", "diff", "log", "show", "rev-parse", "ls-files", "grep"})
-_KEEPING = frozenset(
-    {"cd", "echo", "printf", "pwd", "ls", "cat", "true", "head", "tail", "grep", "wc", "sort"}
-)
 _MAX_NAMES = 200
 _MAX_COMMANDS = 64
-_MAX_FEEDERS = 8
 
 
 _Reaches: TypeAlias = Callable[[Sequence[str], Fed | None], Iterator[Reach]]
@@ -100,12 +98,15 @@ class Below:
                 and any(HOLE in name for name in all_write_targets(simple.arguments))
             ):
                 yield self._doubt(kind, simple.arguments, _UNKNOWN, kind.rules[0])
+            if kind.part == "write":
+                yield from self._handed(kind, simple)
             for argv, fed, place in self._commands(simple):
                 if argv is not simple.arguments and len(argv) > 1:
                     yield from self._named(kind, simple, argv, place)
                 settled = self._settled(simple)
                 for reach in kind.reaches(argv, fed):
-                    for each in (reach,) if settled or not reach.held else _unsettled(reach):
+                    held = settled or not reach.held
+                    for each in (reach,) if held else _unsettled(reach, ignored=self._forces):
                         yield from self._reached(kind, simple, (argv, place), each)
 
     def _settled(self, simple: SimpleSubject) -> bool:
@@ -121,18 +122,36 @@ class Below:
         before = others if parallel else commands[: commands.index(simple)]
         return alone and all(map(_keeps_repositories, before))
 
+    @cached_property
+    def _forces(self) -> bool:
+        """Whether the line may bring what ignore files name into a repository."""
+        return any(_forces(simple.arguments) for simple in self.command.simple_commands)
+
     def _named(
         self, kind: _Kind, simple: SimpleSubject, argv: tuple[str, ...], place: str
     ) -> Iterator[JudgedPart]:
         """The files that an inner command names by its wildcards."""
         found = read_candidates(argv) if kind.part == "read" else all_write_targets(argv)
-        for name in islice(found, _MAX_NAMES) if simple.forms.inner else ():
-            names = self._names(simple, name, place)
-            if names.refused is None and HOLE not in name:
-                subject = PathSubject(kind.guard.tools, names)
-                ruling = self._ruling(subject)
-                if ruling.explicit and ruling.action != "allow":
-                    yield JudgedPart(kind.part, self._shown(name), ruling.action, ruling, subject=subject)
+        for name in islice(found, _MAX_NAMES) if simple.hidden else ():
+            yield from self._ruled(kind, simple, name, place)
+
+    def _ruled(self, kind: _Kind, simple: SimpleSubject, name: str, place: str) -> Iterator[JudgedPart]:
+        names = self._names(simple, name, place)
+        if names.refused is None and HOLE not in name:
+            subject = PathSubject(kind.guard.tools, names)
+            ruling = self._ruling(subject)
+            if ruling.explicit and ruling.action != "allow":
+                yield JudgedPart(kind.part, self._shown(name), ruling.action, ruling, subject=subject)
+
+    def _handed(self, kind: _Kind, simple: SimpleSubject) -> Iterator[JudgedPart]:
+        """The files that `xargs` has a program change whose names the line itself hands to it."""
+        if not simple.arguments or program(simple.arguments[0]) not in FEEDS:
+            return
+        commands = [each for each in self.command.line.simple_commands if each.argv]
+        for name in islice(handed(commands, (simple.parsed,)), _MAX_NAMES):
+            for inner in inner_of(simple.arguments):
+                for target in all_write_targets(tuple(word.replace(HOLE, name) for word in inner)):
+                    yield from self._ruled(kind, simple, target, "")
 
     def _reached(
         self, kind: _Kind, simple: SimpleSubject, command: tuple[Sequence[str], str], reach: Reach
@@ -246,14 +265,8 @@ class Below:
 
     def _fed(self, simple: SimpleCommand) -> Fed | None:
         """The files whose names the commands in front of it in the pipe print."""
-        pieces = self.command.line.pieces
-        chain: list[SimpleCommand] = []
-        while len(chain) < _MAX_FEEDERS:
-            feeder = _feeder(pieces, simple)
-            if feeder is None:
-                break
-            chain.append(feeder)
-            simple = feeder
+        chain = [*feeders(self.command.line.pieces, simple)]
+        simple = chain[-1] if chain else simple
         fed = UNKNOWN if any(item.op == "<" for item in simple.redirects) else None
         for feeder in reversed(chain):
             own = self._subjects[id(feeder)].arguments if id(feeder) in self._subjects else feeder.argv
@@ -262,22 +275,27 @@ class Below:
 
 
 def _keeps_repositories(simple: SimpleSubject) -> bool:
-    argv = simple.arguments
-    if not argv or (program(argv[0]) == "git" and argv[1:2] and argv[1] in _LOOKING):
+    looks = program(simple.arguments[0]) == "git" if simple.arguments else True
+    return keeps_repositories(simple.arguments) and (looks or not simple.forms.inner)
+
+
+def _forces(argv: tuple[str, ...]) -> bool:
+    if any("ignore" in word or "exclude" in word for word in argv):
         return True
-    return program(argv[0]) in _KEEPING and not simple.forms.inner
+    words = set(argv[1:]) if argv and program(argv[0]) == "git" else set()
+    if "update-index" in words:
+        return True
+    if words.isdisjoint(("add", "stash")):
+        return False
+    letter, long = ("a", "--all") if "stash" in words else ("f", "--force")
+    return any(
+        letter in word if word[:1] == "-" != word[1:2] else len(word) > 2 and long.startswith(word)
+        for word in words
+    )
 
 
-def _unsettled(reach: Reach) -> Iterator[Reach]:
+def _unsettled(reach: Reach, *, ignored: bool) -> Iterator[Reach]:
     """What is meant of a repository that another command of the line may have changed."""
     yield replace(reach, revision="", certain=reach.certain and not reach.revision)
     if reach.held != "untracked":
-        yield replace(reach, revision="", held="untracked", ignored=False, certain=False)
-
-
-def _feeder(pieces: Sequence[object], simple: SimpleCommand) -> SimpleCommand | None:
-    for at in range(2, len(pieces)):
-        if pieces[at] is simple and pieces[at - 1] in ("|", "|&"):
-            feeder = pieces[at - 2]
-            return feeder if isinstance(feeder, SimpleCommand) else None
-    return None
+        yield replace(reach, revision="", held="untracked", ignored=ignored, certain=False)

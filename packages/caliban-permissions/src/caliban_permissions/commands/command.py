@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from caliban_common.lazy import cached_property, lazy_pattern
 from caliban_permissions.commands.forms import Forms, doubt_forms, text_forms
 from caliban_permissions.commands.option_rules import means_options
-from caliban_permissions.commands.scripts import Written, written_files
+from caliban_permissions.commands.scripts import Written, text_said, written_files
 from caliban_permissions.commands.simple import SimpleSubject
+from caliban_permissions.commands.steering import feeders, keeps_repositories, links_of, steers
 from caliban_permissions.commands.suggest import simple_patterns
-from caliban_permissions.commands.wildcards import Directories
+from caliban_permissions.commands.wildcards import Directories, word_names
 from caliban_permissions.paths import PathContext, resolve
 from caliban_permissions.rules.compiled import CompiledRule
 from caliban_permissions.rules.glob import TextGlob
@@ -27,7 +28,7 @@ from caliban_permissions.shell import (
     print_line,
     read_line,
 )
-from caliban_permissions.shell.loose import dequoted
+from caliban_permissions.shell.loose import dequoted, loose_scripts
 
 _BLANKS = lazy_pattern(r"[ \t]+")
 _WORD_START = lazy_pattern(" ")
@@ -35,6 +36,7 @@ _NETWORK = ("/dev/tcp/", "/dev/udp/")
 _MAX_COMMANDS = 128
 _MOVES = (("cd",), ("pushd",), ("popd",))
 _MAX_BASES = 4
+_MAX_SCRIPTS = 64
 _AND_THEN = frozenset(("&&", "|", "|&"))
 """What joins commands of which none runs where the first one failed."""
 
@@ -70,6 +72,7 @@ class ShellCommand:
             moves = next(iter(_move(simple)), "")
             if moves in ("pushd", "popd") or (moves == "cd" and not _cd_target(simple)):
                 known = False
+                bases = tuple(dict.fromkeys((*bases, *self._perhaps_moved(simple, bases))))
             elif moves == "cd" and known:
                 target = _cd_target(simple)
                 through_links = through_links or not all(self._is_literal(target, base) for base in bases)
@@ -88,6 +91,65 @@ class ShellCommand:
             return None
         operators = [piece for piece in rest if not isinstance(piece, SimpleCommand)]
         return first if operators[:1] == ["&&"] and _AND_THEN.issuperset(operators) else None
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether nothing in it may change what the names of programs and their options mean."""
+        if self.line.opaque or len(self.line.simple_commands) > _MAX_COMMANDS:
+            return False
+        return not any(map(steers, self.line.simple_commands))
+
+    @cached_property
+    def scripts(self) -> tuple[tuple[str, str], ...]:
+        """The scripts in it as far as a bound, each with the directories that it may run in."""
+        found = [
+            (text, base)
+            for simple in self.simple_commands
+            for base in simple.bases
+            for text in simple.forms.scripts
+        ]
+        found += ((text, self.cwd) for forms in self.other_forms for text in forms.scripts)
+        if not self.line.clear:
+            found += ((text, self.cwd) for text in loose_scripts(self.text))
+        return tuple(dict.fromkeys(found))[:_MAX_SCRIPTS]
+
+    @cached_property
+    def told(self) -> bool:
+        """Whether the simple commands are all that runs, and no more than values of theirs is unknown."""
+        simple_commands = self.line.simple_commands
+        return not self.line.opaque and all(
+            opacity.value_only for simple in simple_commands for opacity in simple.opaque
+        )
+
+    @cached_property
+    def looks(self) -> bool:
+        """Whether nothing in it may change a repository."""
+        return all(keeps_repositories(simple.argv) for simple in self.line.simple_commands)
+
+    @cached_property
+    def links(self) -> tuple[tuple[str, str], ...]:
+        """The links that the line makes, each with what it leads to."""
+        return tuple(link for simple in self.line.simple_commands for link in links_of(simple.argv))
+
+    def holds(self, simple: SimpleCommand) -> bool:
+        """Whether a simple command stands in it, as it is."""
+        return any(other.words == simple.words for other in self.line.simple_commands)
+
+    def linked(self, name: str) -> tuple[str, ...]:
+        """What a name leads to by the links that the line makes."""
+        return tuple(
+            posixpath.join(target, name[len(link) :].lstrip("/"))
+            for link, target in self.links
+            if posixpath.normpath(name).startswith(link) and name[len(link) :][:1] in ("", "/")
+        )
+
+    def given(self, simple: SimpleCommand) -> str | None:
+        """The text that the line itself hands to a simple command by a pipe, as far as it stands there."""
+        for feeder in feeders(self.line.pieces, simple):
+            text = text_said(feeder)
+            if text is not None:
+                return text
+        return None
 
     @cached_property
     def written(self) -> tuple[Written, ...]:
@@ -199,6 +261,14 @@ class ShellCommand:
         return resolve(target, self.place, base).canonicals == (
             posixpath.normpath(posixpath.join(base, target)),
         )
+
+    def _perhaps_moved(self, simple: SimpleCommand, bases: tuple[str, ...]) -> Iterator[str]:
+        """Directories among those that a move of which more is unknown may lead to: a wildcard has names."""
+        words = [word for word in simple.words if word.text not in _move(simple)[:1]]
+        for word in words[-1:]:
+            names = word_names(word, bases, self.place.home, self.directories) or ()
+            for name in names[:_MAX_BASES]:
+                yield from (found for base in bases for found in resolve(name, self.place, base).canonicals)
 
     def _moved(self, simple: SimpleCommand, bases: tuple[str, ...]) -> Iterator[str]:
         target = _cd_target(simple)

@@ -8,6 +8,7 @@ import posixpath
 from collections.abc import Iterator, Mapping
 
 from caliban_common.lazy import lazy_pattern
+from caliban_permissions.commands.candidates import composed
 from caliban_permissions.commands.files import option_values, write_targets
 from caliban_permissions.commands.wrappers import GRAMMARS, WRAPPERS, inner_commands, inner_start, program
 from caliban_permissions.side_effects import Evidence, side_effects
@@ -104,6 +105,8 @@ def all_write_targets(argv: tuple[str, ...]) -> Iterator[str]:
         if item.why == WRITES and item.word:
             yield from _values(argv, item)
     name = program(argv[0])
+    if name == "parallel":
+        yield from (target for made in composed(argv) for _, target in write_targets(made))
     if name in _RECORDS:
         yield from (target for _, target in option_values(argv, "-o", ("--output", "--log-file")))
     if name in WRAPPERS:

@@ -1,4 +1,4 @@
-"""Which files a simple command names: those it may read and those it writes."""
+"""Which files a simple command writes by its arguments."""
 
 # ruff: noqa: SIM905 - a table of words reads best as words
 
@@ -7,33 +7,13 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 
 from caliban_common.lazy import lazy_pattern
 from caliban_permissions.commands.wrappers import program
-from caliban_permissions.side_effects import side_effects
 from caliban_permissions.side_effects.bundles import unbundled
-from caliban_permissions.side_effects.row import READS
 
-_READS_NOTHING = frozenset(
-    "echo printf true false : mkdir rmdir rm unlink touch ls dir stat test [ cd pwd basename dirname "
-    "realpath "
-    "readlink which type chmod chown chgrp kill sleep seq date whoami id uname hostname df du export "
-    "find fd tree locate".split()
-)
-STAYS = frozenset(
-    "echo printf true false : sleep seq date pwd cd whoami id uname hostname which type test [ "
-    "basename dirname realpath readlink stat file ls cat head tail wc mkdir touch".split()
-)
-"""Programs that open what they name, if anything: nothing below a directory, nothing of a repository."""
-_RUNS_ON_FILES = frozenset("-exec -execdir -ok -okdir -x -X --exec --exec-batch".split())
-_GIT_READS = frozenset(
-    "show diff log blame annotate cat-file grep archive hash-object format-patch apply am range-diff "
-    "diff-tree diff-index diff-files difftool whatchanged stash commit tag notes bundle".split()
-)
-_FINDS = ("find", "gfind")
-_TESTS = frozenset("-name -iname -path -ipath -wholename -iwholename".split())
-_PASSES_BY = frozenset("grep egrep fgrep ggrep rgrep tar gtar bsdtar rsync diff".split())
+STAYS = frozenset("echo printf true false : sleep seq date pwd whoami id uname hostname which type".split())
+"""Programs that open nothing, whatever they are told."""
 _ALL_OPERANDS = frozenset(
     "mv tee touch truncate rm rmdir unlink mkdir mkfifo mknod shred sponge chattr setfacl setfattr".split()
 )
@@ -47,77 +27,17 @@ _OUTPUT_OPTIONS: Mapping[str, str] = {
     "wget": "-O",
     "gh": "-D",
 }
-_SED_READS = lazy_pattern(r"(?=[rR] *([^\s;}]+))")
 _TAR_WRITES = ("--create", "--append", "--update", "--delete", "--concatenate", "--catenate")
 _CLUSTER = lazy_pattern(r"-[A-Za-eg-z]*f")
-_GIT_WRITES = frozenset("checkout restore rm mv".split())
+_GIT_WRITES = frozenset("checkout restore rm mv init".split())
+_GIT_REPORTS = ("bugreport", "diagnose")
+_PACKERS = frozenset("gzip gunzip bzip2 bunzip2 xz unxz lzma unlzma zstd unzstd uncompress pigz".split())
+_PACKED = lazy_pattern(r"\.(?:gz|bz2|xz|lzma|zst|Z)$")
+_ONLY_LOOKS = lazy_pattern(r"-[a-zA-Z0-9]*[cltV]|--(?:stdout|to-stdout|list|test|version|help)$")
 _CLOUD_COPIES = frozenset("s3 get-object invoke cp storage rsync".split())
 _WRITERS = frozenset("sed gsed perl ruby uniq xxd git aws gsutil gcloud".split())
 _WRITERS |= _ALL_OPERANDS | _AFTER_FIRST | _LAST_OPERAND
 _SHARED = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero"})
-
-
-def read_candidates(argv: tuple[str, ...]) -> Iterator[str]:
-    """Every argument, or part of one, that a command may read as a file."""
-    name = program(argv[0])
-    if name in _READS_NOTHING and not _RUNS_ON_FILES.intersection(argv):
-        yield from _read_by_options(argv)
-        return
-    if argv[:2] in (("command", "-v"), ("command", "-V")):
-        return
-    if name in ("sed", "gsed"):
-        yield from (found for word in argv[1:] for found in _SED_READS.findall(word))
-    yield from _moved(argv)
-    is_git = name == "git"
-    if is_git and not _GIT_READS.intersection(argv[1:]):
-        return
-    for before, word in pairwise(argv):
-        if not word or word == "-" or _leaves_out(name, before, word):
-            continue
-        if not word.startswith("-"):
-            yield word
-        elif not word.startswith("--") and len(word) > 2:
-            yield word[2:]
-        for mark in ("=", "@", "<"):
-            tail = word.partition(mark)[2]
-            if tail:
-                yield tail.lstrip("@<")
-        if "," in word:
-            yield from filter(None, (part.partition("=")[2] for part in word.split(",")[1:]))
-        if is_git and ":" in word:
-            yield word.partition(":")[2]
-        if word.lower().startswith("file:"):
-            yield "/" + word[5:].lstrip("/").removeprefix("localhost/")
-
-
-def _leaves_out(name: str, before: str, word: str) -> bool:
-    """Whether a word only says which files are not read, or which names are looked for."""
-    if name in _FINDS:
-        return before in _TESTS
-    if name in _PASSES_BY:
-        return word.startswith(("--exclude=", "--exclude-dir="))
-    if name in ("rg", "ag", "ugrep"):
-        return word.startswith(("!", "-g!", "--glob=!", "--iglob=!"))
-    return name == "git" and word.startswith((":!", ":^", ":(exclude)"))
-
-
-def _read_by_options(argv: tuple[str, ...]) -> Iterator[str]:
-    """What a program reads only where an option says so."""
-    for item in side_effects(argv):
-        if item.why == READS and argv[item.word].startswith("-"):
-            yield argv[item.word].partition("=")[2] or argv[item.word][item.size :]
-            yield from argv[item.word + 1 : item.word + 2]
-
-
-def _moved(argv: tuple[str, ...]) -> Iterator[str]:
-    """The names below another directory that an option names: `env -C app cat .env`."""
-    for _, directory in option_values(argv, "-C", ("--chdir", "--directory", "--prefix", "--cwd")):
-        yield from (posixpath.join(directory, word) for word in argv[1:] if not word.startswith("-"))
-
-
-def reads_operands(word: str) -> bool:
-    """Whether a program may read the files that it is given."""
-    return not word.startswith("-") and program(word) not in _READS_NOTHING
 
 
 def write_targets(argv: tuple[str, ...]) -> Iterator[tuple[int, str]]:
@@ -125,6 +45,9 @@ def write_targets(argv: tuple[str, ...]) -> Iterator[tuple[int, str]]:
     name = program(argv[0])
     if name == "dd":
         yield from ((index, word[3:]) for index, word in enumerate(argv) if word.startswith("of="))
+        return
+    if name in _PACKERS:
+        yield from _packed(argv)
         return
     if name == "unzip":
         yield from option_values(argv, "-d", ())
@@ -144,6 +67,8 @@ def write_targets(argv: tuple[str, ...]) -> Iterator[tuple[int, str]]:
         yield from operands[1:2]
     elif name == "git" and operands and operands[0][1] in _GIT_WRITES:
         yield from operands[1:]
+    elif name == "git" and operands and operands[0][1] in _GIT_REPORTS:
+        yield from option_values(argv, "-o", ("--output-directory",))
     elif name in ("aws", "gsutil", "gcloud") and operands and "://" not in operands[-1][1]:
         yield from operands[-1:] if _CLOUD_COPIES.intersection(argv) else ()
     if name in _ALL_OPERANDS or (name == "install" and any(map(_makes_directories, argv))):
@@ -154,6 +79,15 @@ def write_targets(argv: tuple[str, ...]) -> Iterator[tuple[int, str]]:
         return
     if name in _LAST_OPERAND or name == "mv":
         yield from _into_directory(argv, operands)
+
+
+def _packed(argv: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+    """What is unpacked where it is: the file, and the name that it has without its ending."""
+    if not any(map(_ONLY_LOOKS.match, argv[1:])):
+        for index, word in operands_of(argv):
+            if _PACKED.search(word):
+                yield index, word
+                yield index, _PACKED.sub("", word)
 
 
 def operands_of(argv: tuple[str, ...]) -> Iterator[tuple[int, str]]:

@@ -75,7 +75,8 @@ class Forms(Struct, frozen=True):
     """The texts. `unknown` is set when something not among them may run as well.
 
     `code` is what interpreters are given: a command may begin anywhere in it. `inner` are the simple commands
-    of scripts, `commands` the words of all. A text with a hole goes on with what is known only when it runs.
+    of `scripts`, `commands` the words of all. A text with a hole goes on with what is known only when it
+    runs.
     """
 
     texts: tuple[str, ...]
@@ -83,6 +84,7 @@ class Forms(Struct, frozen=True):
     code: tuple[str, ...] = ()
     inner: tuple[SimpleCommand, ...] = ()
     commands: tuple[tuple[str, ...], ...] = ()
+    scripts: tuple[str, ...] = ()
 
     @property
     def unsure(self) -> bool:
@@ -123,7 +125,8 @@ class _Explorer:
         self.directories = Directories()
         self.code: dict[str, None] = {}
         self.inner: list[SimpleCommand] = []
-        self.scripts = self.spent = 0
+        self.scripts: dict[str, None] = {}
+        self.script_count = self.spent = 0
         self.unknown = False
 
     def explored(self) -> Forms:
@@ -146,7 +149,8 @@ class _Explorer:
             self._inner(words, depth)
         self.unknown = self.unknown or sum(map(len, self.code)) > MAX_CODE
         commands = (*seen, *leading)
-        return Forms(tuple(self.texts), self.unknown, tuple(self.code), tuple(self.inner), commands)
+        texts, code, scripts = tuple(self.texts), tuple(self.code), tuple(self.scripts)
+        return Forms(texts, self.unknown, code, tuple(self.inner), commands, scripts)
 
     def add_simple(self, simple: SimpleCommand, depth: int) -> None:
         argv = simple.argv
@@ -165,7 +169,7 @@ class _Explorer:
         name = program(argv[0])
         runs = name in SHELLS or name in WRAPPERS
         tails = (argv, *inner_commands(argv, _MAX_INNER)) if name in WRAPPERS else (argv,)
-        coded = any(map(takes_code, tails))
+        coded = any(takes_code(tail) or may_run_input(tail) for tail in tails)
         bodies = [item.target.text if item.op == "<<<" else item.body for item in simple.redirects]
         for body in bodies:
             if body is not None and runs:
@@ -240,12 +244,16 @@ class _Explorer:
                 (tuple(text.split(" ")), depth) for text in loose_commands(line.text)[:_MAX_FORMS]
             )
 
+    def add_text(self, text: str) -> None:
+        self._script(text, 1)
+
     def _script(self, text: str, depth: int) -> None:
-        self.scripts += 1
+        self.script_count += 1
         self.spent += len(text)
-        if depth > _MAX_DEPTH or self.scripts > _MAX_SCRIPTS or self.spent > _MAX_CHARS:
+        if depth > _MAX_DEPTH or self.script_count > _MAX_SCRIPTS or self.spent > _MAX_CHARS:
             self.unknown = True
         else:
+            self.scripts.setdefault(text)
             self._line(read_line(text), depth)
 
     def add_doubts(self, opacities: Iterable[Opacity], depth: int) -> None:
@@ -344,6 +352,26 @@ def _fed_from_outside(simple: SimpleCommand) -> bool:
         return True
     tails = (argv, *inner_commands(argv, _MAX_INNER)) if wraps else (argv,)
     return any((reads_commands(tail) and not given) or may_run_input(tail, given=given) for tail in tails)
+
+
+def with_input(forms: Forms, argv: tuple[str, ...], text: str, base: str, home: str) -> Forms:
+    """The forms of a command that runs what it reads, with those of the text that it is handed."""
+    wraps = program(argv[0]) in WRAPPERS or program(argv[0]) in SHELLS
+    tails = (argv, *inner_commands(argv, _MAX_INNER)) if wraps else (argv,)
+    if not any(reads_commands(tail) or may_run_input(tail) for tail in tails):
+        return forms
+    explorer = _Explorer(base, home)
+    if any(map(reads_commands, tails)):
+        explorer.add_text(text)
+    more = explorer.explored()
+    return Forms(
+        (*forms.texts, *more.texts),
+        forms.unknown or more.unknown,
+        (*forms.code, text, *more.code),
+        (*forms.inner, *more.inner),
+        (*forms.commands, *more.commands),
+        (*forms.scripts, *more.scripts),
+    )
 
 
 def _opens_shell(simple: SimpleCommand) -> bool:

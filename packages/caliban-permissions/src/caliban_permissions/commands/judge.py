@@ -7,6 +7,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
+from caliban_common.lazy import lazy_pattern
 from caliban_permissions.characters import excerpt, refused_command
 from caliban_permissions.commands.command import LineSubject, ShellCommand
 from caliban_permissions.commands.destruction import dangers
@@ -33,6 +34,7 @@ from caliban_permissions.subjects import PathSubject
 
 _MANY = 1_000
 """How many pairs of rules and simple commands are looked at one by one."""
+_GIVEN = lazy_pattern(r"\$\{?[0-9@*]")
 
 
 def judge_bash(
@@ -84,6 +86,7 @@ class _CommandJudge:
             parts += self._perhaps_writes()
         parts += self._reads()
         parts += self._below(exact=exact)
+        parts += self._scripted(exact=exact)
         parts = [unreadable(self.command.tools, part, self.chain) for part in parts]
         parts = self._with_may_match(parts)
         return conclude(tuple(parts), self.command)
@@ -260,7 +263,10 @@ class _CommandJudge:
         for subject in (*self._read_by_groups(), *self._read_by_commands()):
             ruling = self.chain.decide(subject, self.now)
             if ruling.explicit and ruling.action != "allow":
-                yield JudgedPart("read", subject.names.given, ruling.action, ruling, subject=subject)
+                given = subject.names.given
+                wildcards = (simple.taken_in_by(given) for simple in self.command.simple_commands)
+                notes = tuple(f"`{excerpt(word)}` takes it in" for word in dict.fromkeys(wildcards) if word)
+                yield JudgedPart("read", given, ruling.action, ruling, notes[:1], (), subject)
             elif subject.names.uncertain is not None:
                 yield from self._perhaps_read(subject)
 
@@ -272,11 +278,33 @@ class _CommandJudge:
 
             yield from Below(self.command, self.chain, self.now).parts(exact=exact)
 
+    def _scripted(self, *, exact: bool) -> Iterator[JudgedPart]:
+        """What rules for files say to the scripts in it, each taken as a line of its own.
+
+        What is known only when it runs is no doubt of its own where the script is given its names: those are
+        arguments of the command around it.
+        """
+        if not (self.chain.guards_reads or self.chain.guards_edits):
+            return
+        for text, base in self.command.scripts:
+            command = ShellCommand(text, self.place, base, self.command.tools)
+            inner = _CommandJudge(command, self.chain, self.now, reads_free=False)
+            given = _GIVEN.search(text) is not None
+            yield from (part for part in inner._reads() if not (given and part.human_only))
+            yield from inner._below(exact=exact)
+            for subject in (*inner._redirect_targets(), *inner._written()):
+                ruling = self.chain.decide(subject, self.now)
+                if ruling.explicit and ruling.action != "allow":
+                    yield JudgedPart("write", subject.names.given, ruling.action, ruling, subject=subject)
+
     def _read_by_commands(self) -> Iterator[PathSubject]:
         for simple in self.command.simple_commands:
             yield from simple.reads()
         forms = self.command.other_forms
-        names = (*read_inside(forms), *read_in_texts(forms), *fed_names(self.command.line.simple_commands))
+        loose = (
+            () if self.command.plain and self.command.told else (*read_inside(forms), *read_in_texts(forms))
+        )
+        names = (*loose, *fed_names(self.command.line.simple_commands))
         yield from self._of_doubts(names, (READER,))
 
     def _of_doubts(self, names: Iterable[str], tools: tuple[str, ...]) -> Iterator[PathSubject]:

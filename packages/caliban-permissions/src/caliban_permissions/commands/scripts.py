@@ -71,7 +71,7 @@ def with_written(forms: Forms, argv: tuple[str, ...], files: tuple[Written, ...]
 def _written(simple: SimpleCommand) -> Iterator[Written]:
     argv = simple.argv
     name = program(argv[0]) if argv else ""
-    said = _said(simple, argv)
+    said = text_said(simple)
     for redirect in simple.redirects:
         if redirect.writes:
             yield Written(name=redirect.target.text, text=said)
@@ -83,8 +83,9 @@ def _written(simple: SimpleCommand) -> Iterator[Written]:
         yield Written(name=target, text=said if name == "tee" else None, source=source)
 
 
-def _said(simple: SimpleCommand, argv: tuple[str, ...]) -> str | None:
+def text_said(simple: SimpleCommand) -> str | None:
     """What a simple command prints, where that stands in it."""
+    argv = simple.argv
     if argv[:1] and argv[0] in _SAYS:
         text = " ".join(argv[1:])
         return None if HOLE in text else text

@@ -1,38 +1,40 @@
 """One simple command of a shell command, as a subject for rules."""
 
-# ruff: noqa: SIM905 - a table of words reads best as words
-
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Protocol
 
 from msgspec.structs import replace
 
 from caliban_common.lazy import cached_property, lazy_pattern
+from caliban_permissions.commands.candidates import read_candidates
+from caliban_permissions.commands.choosing import chosen
 from caliban_permissions.commands.code import touched_in_code
+from caliban_permissions.commands.context import CommandContext
 from caliban_permissions.commands.effects import all_write_targets, patched, possible_targets
-from caliban_permissions.commands.files import read_candidates, shared_device, write_targets
-from caliban_permissions.commands.forms import Forms, simple_forms
+from caliban_permissions.commands.files import shared_device
+from caliban_permissions.commands.forms import Forms, simple_forms, with_input
 from caliban_permissions.commands.installed import planted
+from caliban_permissions.commands.local import local_evidence, planted_at, stays_inside
 from caliban_permissions.commands.option_rules import means_options
-from caliban_permissions.commands.scripts import Written, with_written
+from caliban_permissions.commands.scripts import with_written
+from caliban_permissions.commands.texts import texts
 from caliban_permissions.commands.touched import (
     READING,
-    in_process,
     like_an_option,
     named_in_code,
     read_inside,
+    readings,
     written_inside,
 )
 from caliban_permissions.commands.unknown import names_after, only_values
 from caliban_permissions.commands.view import View, view_of
-from caliban_permissions.commands.wildcards import Directories, names_its_option, word_names
-from caliban_permissions.commands.wrappers import WRAPPERS, program
+from caliban_permissions.commands.wildcards import names_its_option, word_names
+from caliban_permissions.commands.wrappers import HANDS_ON, SHELLS, WRAPPERS, program
 from caliban_permissions.names import EDITORS, READER, SHELL_COMMAND
-from caliban_permissions.paths import ANY_PATH, PathContext, PathNames, real_path, resolve
-from caliban_permissions.readonly import planted_repository
+from caliban_permissions.paths import ANY_PATH, PathNames, resolve
+from caliban_permissions.readonly.repository import in_working_tree
 from caliban_permissions.rules.compiled import CompiledRule
 from caliban_permissions.rules.glob import TextGlob
 from caliban_permissions.rules.pattern import Anywhere, ArgumentGlob, Bare, KeyPairs, Prefix
@@ -40,35 +42,11 @@ from caliban_permissions.shell import HOLE, Opacity, Redirect, SimpleCommand, Wo
 from caliban_permissions.shell.loose import dequoted
 from caliban_permissions.side_effects import Evidence, side_effects
 from caliban_permissions.side_effects.git import ELSEWHERE
-from caliban_permissions.side_effects.row import RUNS, WRITES, everything, whole
 from caliban_permissions.subjects import PathSubject
 
 _BLANKS = lazy_pattern(r"[ \t]+")
 _FUSED = str.maketrans({" ": "\x01", "\t": "\x01", "\n": "\x01"})
-_EXCHANGES = frozenset("push fetch pull clone ls-remote".split())
-_OWN_HOOKS = RUNS + " that a repository without a protected .git names"
 _MAX_PATHS = 64
-_INSTALLED = frozenset("usr bin sbin opt nix gnu snap Applications Library System".split())
-
-
-class CommandContext(Protocol):
-    """What a simple command needs of the command it stands in."""
-
-    text: str
-    tools: tuple[str, ...]
-    place: PathContext
-    cwd: str
-    directories: Directories
-
-    @property
-    def written(self) -> tuple[Written, ...]:
-        """The files that the whole command writes, as far as it may run them."""
-        ...
-
-    @property
-    def obscure(self) -> bool:
-        """Whether more of the whole command is unknown than values."""
-        ...
 
 
 class SimpleSubject:
@@ -178,7 +156,11 @@ class SimpleSubject:
     def forms(self) -> Forms:
         """Every command that the simple command is or may run, as text for deny and ask rules."""
         forms = simple_forms(self.parsed, self.bases[0], self.command.place.home, self.command.text)
-        return with_written(forms, self.parsed.argv, self.command.written)
+        forms = with_written(forms, self.parsed.argv, self.command.written)
+        said = self.command.given(self.parsed) if self.parsed.argv else None
+        if said is None:
+            return forms
+        return with_input(forms, self.parsed.argv, said, self.bases[0], self.command.place.home)
 
     @cached_property
     def expanded(self) -> tuple[tuple[int, str], ...] | None:
@@ -243,22 +225,13 @@ class SimpleSubject:
             return ()
         argv = self.arguments
         items = []
-        local = (*self._outside(argv), *self._local_program(argv), *self._repositories(argv))
-        for item in (*side_effects(argv), *local):
+        for item in (*side_effects(argv), *local_evidence(self, argv)):
             index = expanded[item.word][0]
             globbed = self.parsed.words[index].glob is not None
             size = max(item.size, len(self.parsed.words[index].text)) if globbed else item.size
-            if item.why != ELSEWHERE or not self._stays_inside(item.text) or self._planted(item.text):
+            if item.why != ELSEWHERE or not stays_inside(self, item.text) or planted_at(self, item.text):
                 items.append(Evidence(index, size, item.why, item.text))
         return tuple(items)
-
-    def _stays_inside(self, directory: str) -> bool:
-        """Whether a directory is in the workspace wherever the command runs."""
-        names = [resolve(directory, self.command.place, base) for base in self.bases]
-        inside = self.command.place.inside
-        return self.known and all(
-            each.uncertain is None and each.canonicals and all(map(inside, each.canonicals)) for each in names
-        )
 
     @cached_property
     def planted(self) -> bool:
@@ -272,14 +245,39 @@ class SimpleSubject:
 
     def reads(self) -> Iterator[PathSubject]:
         """The files that the simple command may read, by its arguments and its input redirects."""
-        names = list(read_candidates(self.arguments)) if self.arguments else []
+        plain = self.command.plain and not self.parsed.assigns and self.expanded is not None
+        known = texts(self.arguments) if plain else frozenset()
+        known |= self._chosen if plain and self.command.looks else frozenset()
+        names = list(read_candidates(self.arguments, known)) if self.arguments else []
         for item in self.parsed.redirects:
             if item.op in READING:
                 names += (item.target.text, *self.targets(item))
-        names += read_inside([self.forms])
+        if plain and self.arguments and program(self.arguments[0]) == "yq":
+            # The one of the two by this name that is no jq takes a filter for a file where one is there.
+            names = [name for name in names if any(map(os.path.lexists, self.names_of(name).canonicals))]
+        forms = replace(self.forms, code=()) if known else self.forms
+        names += read_inside([replace(forms, inner=self.hidden)])
         if self.arguments:
             names += (word.text.partition("=")[2] for word in self.parsed.assigns)
         yield from self._subjects(dict.fromkeys(filter(None, names)), (READER,))
+
+    @property
+    def hidden(self) -> tuple[SimpleCommand, ...]:
+        """The inner commands without those of substitutions, which are commands of the line themselves."""
+        if not self.command.plain:
+            return self.forms.inner
+        if self.parsed.argv and program(self.parsed.argv[0]) in SHELLS | WRAPPERS | HANDS_ON:
+            return self.forms.inner
+        return tuple(simple for simple in self.forms.inner if not self.command.holds(simple))
+
+    @property
+    def _chosen(self) -> frozenset[int]:
+        return chosen(self.parsed, self.expanded or (), lambda: all(map(in_working_tree, self.bases)))
+
+    def taken_in_by(self, name: str) -> str | None:
+        """The wildcard that stands for a name, where one does."""
+        words = ((self.parsed.words[at], text) for at, text in self.expanded or ())
+        return next((word.raw for word, text in words if text == name and word.glob is not None), None)
 
     def written(self) -> Iterator[PathSubject]:
         """The files that a known command writes by its arguments."""
@@ -304,7 +302,8 @@ class SimpleSubject:
         """A subject for each path; beyond a bound, one that may be any file."""
         if self.expanded is None:
             yield PathSubject(tools, ANY_PATH)
-        for number, path in enumerate(paths):
+        led = (name for path in paths for name in (path, *self.command.linked(path)))
+        for number, path in enumerate(led):
             if number == _MAX_PATHS:
                 yield PathSubject(tools, ANY_PATH)
                 return
@@ -323,9 +322,10 @@ class SimpleSubject:
         """The names of a path as the simple command means it."""
         if HOLE in text:
             return PathNames(text.replace(HOLE, "?"), uncertain="its name is known only when it runs")
-        readings = [resolve(in_process(text, base), self.command.place, base) for base in self.bases]
-        names = readings[0]
-        for other in readings[1:]:
+        place, home = self.command.place, self.command.place.home
+        found = [resolve(each, place, base) for base in self.bases for each in readings(text, base, home)]
+        names = found[0]
+        for other in found[1:]:
             names = replace(
                 names,
                 names=tuple(dict.fromkeys((*names.names, *other.names))),
@@ -334,55 +334,6 @@ class SimpleSubject:
         if not self.known and not text.startswith("/"):
             names = replace(names, uncertain="the directory that it is relative to is not known")
         return names
-
-    def _outside(self, argv: tuple[str, ...]) -> Iterator[Evidence]:
-        for number, (index, target) in enumerate(write_targets(argv)):
-            if number == _MAX_PATHS:
-                yield whole(argv, len(argv) - 1, WRITES)
-                return
-            if shared_device(target):
-                continue
-            names = self.names_of(target)
-            if any(not self.command.place.inside(canonical) for canonical in names.canonicals):
-                yield whole(argv, index, WRITES + " outside the workspace")
-            elif like_an_option(target):
-                yield whole(argv, index, WRITES + " whose name reads as an option")
-
-    def _local_program(self, argv: tuple[str, ...]) -> Iterator[Evidence]:
-        """A program given by a path that is not where programs are installed."""
-        if self.planted and HOLE not in argv[0]:
-            yield everything(argv, RUNS + " of the workspace")
-        if HOLE in argv[0] or "/" not in argv[0]:
-            return
-        real = real_path(f"{self.bases[0]}/{argv[0]}" if argv[0][0] != "/" else argv[0])
-        if real.split("/")[1] not in _INSTALLED or self.command.place.inside(real):
-            yield whole(argv, 0, RUNS + " of the workspace")
-
-    def _repositories(self, argv: tuple[str, ...]) -> Iterator[Evidence]:
-        """Repositories that a git command works in or pushes to, whose hooks are files like any others."""
-        if "git" not in map(program, argv):
-            return
-        if any(map(planted_repository, self.bases)):
-            yield everything(argv, _OWN_HOOKS)
-        if _EXCHANGES.intersection(argv):
-            for index, word in enumerate(argv[1:], start=1):
-                path = word.partition("=")[2] if word.startswith("--") else word.removeprefix("file://")
-                if path != word or "/" in word or word == ".." or self._planted(word):
-                    if self._planted(path):
-                        yield whole(argv, index, _OWN_HOOKS)
-                    elif "push" in argv and path.startswith(("/", ".", "~")) and not self._stays_inside(path):
-                        yield whole(argv, index, WRITES + " outside the workspace")
-
-    def _planted(self, directory: str) -> bool:
-        """Whether a directory is, or is in, a repository without a protected `.git`."""
-        names = [
-            name for base in self.bases for name in resolve(directory, self.command.place, base).canonicals
-        ]
-        return any(
-            Path(name + end).is_dir() and planted_repository(name + end)
-            for name in names
-            for end in ("", ".git")
-        )
 
     def _matching(self, rule: CompiledRule) -> tuple[TextGlob, View] | None:
         """The glob and the view that match and leave the least unnamed."""

@@ -75,7 +75,7 @@ _TOLD = frozenset(
 CODE_ARGUMENTS = frozenset(
     "julia ghc ghci runghc erl escript elixir iex scala groovy jshell osascript ocaml racket sbcl clisp "
     "clojure "
-    "swift nim crystal bun deno ts-node tsx r rscript telnet".split()
+    "swift nim crystal bun deno ts-node tsx r rscript telnet emacs jsonnet clickhouse nix-instantiate".split()
 )
 """Interpreters of which every argument may be code, and what they are given as well."""
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from caliban_permissions.commands.files import option_values, read_candidates
+from caliban_permissions.commands.candidates import read_candidates
+from caliban_permissions.commands.files import option_values
 from caliban_permissions.commands.wrappers import program
 from caliban_permissions.reach.git import git_reads
 from caliban_permissions.reach.lists import (

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from caliban_permissions.commands.code import module_of
 from caliban_permissions.commands.effects import all_write_targets, formatted
 from caliban_permissions.commands.wrappers import program
 from caliban_permissions.reach.git import applied, git_changes
@@ -64,7 +65,7 @@ def writes_names(command: tuple[str, ...]) -> bool:
 def _in_bulk(name: str, argv: Sequence[str]) -> Iterator[Reach]:
     if name in ("cp", "gcp", "rsync", "ditto"):
         yield from _copied_onto(name, argv)
-    elif name in TARS or name == "unzip" or name in _UNPACKERS:
+    elif name in TARS or name in ("unzip", "python", "pypy") or name in _UNPACKERS:
         yield from (Reach(root=root, empty=True, certain=False) for root in _unpacked(name, argv))
         yield from _taken_in(name, argv)
     elif name in ("gzip", "gunzip", "pigz", "zstd", "bzip2", "xz"):
@@ -115,6 +116,10 @@ def _unpacked(name: str, argv: Sequence[str]) -> Iterator[str]:
         words = sort_words(unbundled(tuple(argv))[1:], "fCTXbHgIKNVLF", "file directory files-from exclude")
         if words.has("x", "extract", "get") and not words.has("Ot", "to-stdout"):
             yield words.values("C", "directory")[-1] if words.values("C", "directory") else "."
+    elif name in ("python", "pypy"):
+        module = module_of(tuple(argv))
+        if module[:1] in (("zipfile",), ("tarfile",)) and module[1:2] in (("-e",), ("--extract",)):
+            yield "".join(module[3:4]) or "."
     elif name == "unzip":
         words = sort_words(argv[1:], "dPx")
         if not words.has("lptvzZ"):

@@ -178,7 +178,7 @@ def git_reads(words: tuple[str, ...]) -> Reads | None:
         return NOTHING
     reads = Reads(places=(directory,) if directory != "." else (), repositories=(directory,))
     if grammar.operands == "text":
-        return reads
+        return replace(reads, addresses=sub == "remote" and bool(rest))
     operands = arguments.operands
     if sub == "grep":
         operands = operands if "e" in dict(arguments.values) else operands[1:]

@@ -11,8 +11,13 @@ from msgspec import Struct
 
 from caliban_permissions.paths import PathContext, PathNames, real_path
 from caliban_permissions.readonly.reads import DEVICES, Reads, Tree
-from caliban_permissions.readonly.repository import harmless_repository, in_repository, tracked_names
-from caliban_permissions.secrets import is_secret, is_secret_name
+from caliban_permissions.readonly.repository import (
+    configurations,
+    harmless_repository,
+    in_repository,
+    tracked_names,
+)
+from caliban_permissions.secrets import is_secret, is_secret_name, shows_password
 
 _MAX_ENTRIES = 20_000
 _MAX_ASKED = 4_000
@@ -48,6 +53,11 @@ def why_not(reads: Reads, workspace: Workspace) -> str | None:
         names = workspace.names_of(text)
         if not names.canonicals or not all(map(harmless_repository, names.canonicals)):
             return "the configuration of the repository names programs"
+        home = workspace.place.home
+        if reads.addresses and any(
+            shows_password(file) for start in names.canonicals for file in configurations(start, home)
+        ):
+            return "an address in the configuration of git holds a password"
         if reads.compares and reads.files and not all(map(in_repository, names.canonicals)):
             return "there is no repository, so that git reads any file"
     return None
@@ -62,7 +72,10 @@ def _of_path(text: str, workspace: Workspace, *, shows: bool) -> str | None:
     verdict = workspace.verdict(names)
     if verdict is False:
         return f"a rule for Read means {names.canonical}"
-    if shows and verdict is None and any(map(is_secret, _below(names.canonicals, workspace.place))):
+    if not shows or verdict is not None:
+        return None
+    below = _below(names.canonicals, workspace.place)
+    if any(map(is_secret, below)) or any(map(shows_password, names.canonicals)):
         return f"{names.canonical} may hold credentials"
     return None
 
@@ -163,6 +176,7 @@ def _of_entry(entry: os.DirEntry[str], tree: Tree, workspace: Workspace) -> str 
     secret = is_secret_name(name.lower()) or (
         bool(tree.names) and _is_secret_place(entry.path, workspace.place)
     )
+    secret = secret or shows_password(entry.path)
     shown = verdict is None and secret and _seen(entry, tree, workspace)
     return f"{entry.path} may hold credentials" if shown else None
 

@@ -31,7 +31,8 @@ class Reads(Struct, frozen=True):
     """Everything that a read-only command looks at, as it is written there.
 
     Of `files` it shows the contents, of `places` the names or the state, `trees` it reads from top to
-    bottom, and git works in `repositories`; where there is none, it `compares` the files themselves.
+    bottom, and git works in `repositories`; where there is none, it `compares` the files themselves. It may
+    show the `addresses` of others.
     `listed` are the trees whose file names it prints, one a line or, when `null`, each ended by a NUL.
     """
 
@@ -42,6 +43,7 @@ class Reads(Struct, frozen=True):
     listed: tuple[Tree, ...] = ()
     null: bool = False
     compares: bool = False
+    addresses: bool = False
 
 
 NOTHING = Reads()

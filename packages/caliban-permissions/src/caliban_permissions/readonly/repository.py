@@ -54,9 +54,24 @@ def harmless_repository(directory: str) -> bool:
     return all(map(_harmless, _candidates(directory)))
 
 
+def configurations(directory: str, home: str) -> Iterator[str]:
+    """The files out of which git takes the addresses of other repositories in the canonical `directory`."""
+    for entry in map(Path, _candidates(directory)):
+        own = entry if entry.is_dir() else _linked(entry)
+        commondir = _read(own / "commondir")
+        yield f"{own if commondir is None else real_path(str(own / commondir.strip()))}/config"
+    yield from (os.path.join(home, name) for name in (".gitconfig", ".config/git/config"))
+
+
 def in_repository(directory: str) -> bool:
     """Whether git may find a repository from the canonical `directory`."""
     return next(_candidates(directory), None) is not None
+
+
+def in_working_tree(directory: str) -> bool:
+    """Whether git surely finds a working tree from the canonical `directory`."""
+    entry = next(_candidates(directory), "")
+    return entry.rpartition("/")[2] == ".git" and (os.path.isfile(entry) or _surely(entry))
 
 
 def tracked_names(directory: str) -> tuple[str, ...] | None:

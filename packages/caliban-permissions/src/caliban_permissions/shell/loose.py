@@ -24,6 +24,7 @@ _LEADING = lazy_pattern(
     r"(?:(?:!|if|then|elif|else|fi|for|while|until|do|done|case|esac|in|coproc|\[\[|time(?:\s+-p)?(?:\s+--)?)(?=\s|$)"
     r"|[A-Za-z_][A-Za-z0-9_]*\+?=\S*(?=\s|$)|\s)+"
 )
+_MAX_SCRIPTS = 32
 _QUOTES = str.maketrans("", "", "'\"\\")
 
 
@@ -60,3 +61,22 @@ def loose_commands(text: str) -> tuple[str, ...]:
 def _decode(quoted: str) -> str:
     decoded = expansion.ansi_c(quoted, 0)
     return decoded[1] if decoded else quoted
+
+
+def loose_scripts(text: str) -> tuple[str, ...]:
+    """What may be substituted anywhere in a text, quoted or not: behind `$(`, or between backticks.
+
+    It ends at its bracket, or at the last one: that of a pattern in it has no opening one.
+    """
+    found: dict[str, None] = {}
+    opened: list[int] = []
+    for at, char in enumerate(text):
+        if char == "(":
+            opened.append(at)
+        elif char == ")" and opened:
+            start = opened.pop()
+            if text[start - 1 : start] == "$" and len(found) < _MAX_SCRIPTS:
+                found.setdefault(text[start + 1 : at])
+                found.setdefault(text[start + 1 : text.rfind(")")])
+    rest = (text[start + 1 :] for start in opened[:_MAX_SCRIPTS] if text[start - 1 : start] == "$")
+    return tuple(dict.fromkeys((*found, *rest, *text.split("`")[1::2][:_MAX_SCRIPTS])))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from caliban_common.lazy import lazy_pattern
 from caliban_permissions.side_effects.row import LOADS, WRITES, Evidence, whole
 
-_DOES_MORE = "uses sed commands that run programs or touch files"
+DOES_MORE = "uses sed commands that run programs or touch files"
 _ADDRESS = lazy_pattern(r"(?:\d+(?:~\d+)?|\$|[+~]\d+)")
 _COMMANDS = frozenset("pdDPhHgGxnNqQ=lz")
 _FLAGS = lazy_pattern(r"(?:[0-9]+|[gpiIM])*")
@@ -44,7 +44,7 @@ def sed_evidence(argv: tuple[str, ...]) -> list[Evidence]:
     for script in scripts:
         place, text = script if isinstance(script, tuple) else (script, argv[script])
         if not prints_only(text):
-            items.append(whole(argv, place, _DOES_MORE))
+            items.append(whole(argv, place, DOES_MORE))
     return items
 
 

@@ -114,12 +114,14 @@ class _Judge:
         ruling = AutoJudge(engine, lists).judge(tool, arguments)
         decision = ruling.decision
         words = {"open": "its model would be asked", "person": "only a person may answer it"}
-        auto = words.get(ruling.standing, "one of its lists decides")
+        entry = f": {decision.rule}" if decision.rule not in (None, plain.rule) else ""
+        auto = words.get(ruling.standing, f"one of its lists decides{entry}")
         return replace(
             plain,
             action=decision.action,
             reason=decision.reason,
             rule=decision.rule,
+            match=decision.match,
             by=decision.by,
             updated_input=decision.updated_input,
             suggestions=decision.suggestions,

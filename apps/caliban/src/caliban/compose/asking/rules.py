@@ -162,4 +162,5 @@ class AutoRules:
         plain, denied = engine.asking().decide(tool, args), engine.decide(tool, args)
         remedy = denied.reason.removeprefix(plain.reason)
         by = asked.by if asked.by in ("auto", "classifier") else "headless"
-        return replace(denied, reason=f"{asked.reason}{remedy}", by=by)
+        reason = f"{asked.reason}{remedy}"
+        return replace(denied, reason=reason, rule=asked.rule, match=asked.match, by=by)
