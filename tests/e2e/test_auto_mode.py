@@ -273,9 +273,9 @@ def test_an_explanation_names_the_entry_that_decided(cli, command, code, pattern
     assert done.code == code
     assert done.out.startswith(f"MATCH: pattern={pattern} action={action}\n")
     assert f"auto mode: one of its lists decides: {pattern}\n" in done.out
-    told = cli.run("perms", "explain", "--json", *AUTO, "Bash", json.dumps({"command": command}))
+    explained = cli.run("perms", "explain", "--json", *AUTO, "Bash", json.dumps({"command": command}))
     rule = {"pattern": pattern, "action": action, "source": "auto-mode.toml"}
-    assert json.loads(told.out)["matched_rule"] == rule
+    assert json.loads(explained.out)["matched_rule"] == rule
 
 
 def test_the_log_names_the_entry_that_leaves_a_call_to_a_person(cli):

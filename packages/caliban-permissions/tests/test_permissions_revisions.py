@@ -69,20 +69,20 @@ def test_names_and_differences_are_those_of_git(packed: bool, repository: Path) 
         "HEAD~99",
     ]
     for name in (*names, "HEAD^3", "refs/tags/v1", *(commit[:8] for commit in commits[:5]), "beef1234"):
-        found = revisions(repository).commit(name)
+        ours = revisions(repository).commit(name)
         wanted = git(repository, "rev-parse", "-q", "--verify", f"{name}^{{commit}}")
-        assert (found.hex() if found is not None else "") == wanted, name
+        assert (ours.hex() if ours is not None else "") == wanted, name
     pick = random.Random(3)
     for _ in range(12):
         one, other = pick.sample(commits, 2)
         wanted = git(repository, "diff", "--name-only", "--no-renames", one, other).split()
-        found = revisions(repository).differing(bytes.fromhex(one), bytes.fromhex(other))
-        assert sorted(found) == sorted(wanted)
+        ours = revisions(repository).differing(bytes.fromhex(one), bytes.fromhex(other))
+        assert sorted(ours) == sorted(wanted)
     everything = sorted(revisions(repository).differing(None, bytes.fromhex(commits[0])))
     assert everything == git(repository, "ls-tree", "-r", "--name-only", commits[0]).split("\n")
     for path in everything[:3]:
-        found = revisions(repository).file(bytes.fromhex(commits[0]), path)
-        assert found is not None and found.hex() == git(repository, "rev-parse", f"{commits[0]}:{path}")
+        ours = revisions(repository).file(bytes.fromhex(commits[0]), path)
+        assert ours is not None and ours.hex() == git(repository, "rev-parse", f"{commits[0]}:{path}")
     assert revisions(repository).file(bytes.fromhex(commits[0]), "none/x") is None
 
 

@@ -44,8 +44,8 @@ class ObjectStore:
 
     def ids(self, beginning: str) -> set[bytes]:
         """The objects whose hexadecimal ids begin so, which are four digits at least."""
-        found = {f"{beginning[:2]}{name}" for name in _names(f"{self._objects}/{beginning[:2]}")}
-        known = {bytes.fromhex(text) for text in found if text.startswith(beginning) and len(text) == 40}
+        loose_ids = {f"{beginning[:2]}{name}" for name in _names(f"{self._objects}/{beginning[:2]}")}
+        known = {bytes.fromhex(text) for text in loose_ids if text.startswith(beginning) and len(text) == 40}
         even = bytes.fromhex(beginning[: len(beginning) // 2 * 2])
         try:
             for pack in self._pack_names():
