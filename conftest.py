@@ -53,8 +53,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """Take over what a process of this run has left out; each of them says the same."""
-    told = getattr(node, "workeroutput", {}).get("left", 0)  # nothing where it was lost
-    node.config.stash[LEFT_OUT] = max(told, node.config.stash.get(LEFT_OUT, 0))
+    count = getattr(node, "workeroutput", {}).get("left", 0)  # nothing where it was lost
+    node.config.stash[LEFT_OUT] = max(count, node.config.stash.get(LEFT_OUT, 0))
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

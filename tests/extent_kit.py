@@ -43,7 +43,7 @@ def left_out(items: Iterable[Any]) -> list[Any]:
     `@pytest.mark.long` leaves a test out as a whole; `@pytest.mark.long(keep=5)` keeps the first of its
     rows and each fifth after that; it is odd, since rows of two kinds often alternate.
     """
-    found, rows = [], {}
+    left, rows = [], {}
     for item in items:
         mark = item.get_closest_marker("long")
         if mark is None:
@@ -52,5 +52,5 @@ def left_out(items: Iterable[Any]) -> list[Any]:
         table = item.nodeid.partition("[")[0]
         rows[table] = rows.get(table, -1) + 1
         if keep is None or rows[table] % keep:
-            found.append(item)
-    return found
+            left.append(item)
+    return left

@@ -44,9 +44,9 @@ class Forked:
         self, input: bytes | None = None, timeout: float | None = None
     ) -> tuple[bytes | None, bytes | None]:
         """Say the last to it, and all that it says to its end."""
-        said: dict[str, bytes] = {}
+        output: dict[str, bytes] = {}
         readers = [
-            threading.Thread(target=_read, args=(name, stream, said), daemon=True)
+            threading.Thread(target=_read, args=(name, stream, output), daemon=True)
             for name, stream in (("stdout", self.stdout), ("stderr", self.stderr))
             if stream is not None and not stream.closed
         ]
@@ -63,7 +63,7 @@ class Forked:
             if reader.is_alive():
                 raise subprocess.TimeoutExpired("caliban", timeout or 0)
         self.wait(timeout)
-        return said.get("stdout"), said.get("stderr")
+        return output.get("stdout"), output.get("stderr")
 
     def send_signal(self, number: int) -> None:
         """Send it a signal, unless it has ended."""
@@ -126,13 +126,13 @@ def begin_command(
         else:
             given = os.dup(asked if isinstance(asked, int) else asked.fileno())
         theirs.append(given)
-    told, tells = os.pipe()
+    report, tells = os.pipe()
     try:
         template().ask(words, environ, folder, [*theirs, tells], is_leader="start_new_session" in options)
     finally:
         for number in (*theirs, tells):
             os.close(number)
-    return Forked(int(_line(told)), told, streams)
+    return Forked(int(_line(report)), report, streams)
 
 
 def _line(descriptor: int) -> str:

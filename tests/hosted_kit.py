@@ -89,9 +89,9 @@ class ToolHost(FrameHost):
             message = request["message"]
             if server is None:
                 error = {"code": -32601, "message": f"Server '{request['server_name']}' not found"}
-                said = {"jsonrpc": "2.0", "id": message.get("id"), "error": error}
+                response = {"jsonrpc": "2.0", "id": message.get("id"), "error": error}
             else:
-                said = server.answer(message)
-            answer = {"subtype": "success", "response": {"mcp_response": said}}
+                response = server.answer(message)
+            answer = {"subtype": "success", "response": {"mcp_response": response}}
         if answer is not None:
             self.say({"type": "control_response", "response": {"request_id": frame["request_id"], **answer}})

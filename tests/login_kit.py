@@ -42,9 +42,9 @@ def log_in(
 ) -> tuple[int, str, str]:
     """Run `caliban mcp login` and agree in the browser; exit code, output and errors."""
     process = cli.begin("mcp", "login", *args, stdin=subprocess.PIPE, env=env)
-    told = b""
+    seen = b""
     for line in process.stderr:
-        told += line
+        seen += line
         if line.startswith(b"http"):
             place = world.browse(line.decode().strip())
             if pastes:
@@ -52,7 +52,7 @@ def log_in(
                 process.stdin.flush()
             else:
                 with urllib.request.urlopen(place, timeout=HANG_S) as page:
-                    told += page.read()
+                    seen += page.read()
             break
     out, err = process.communicate(timeout=HANG_S)
-    return process.returncode, out.decode(), (told + err).decode()
+    return process.returncode, out.decode(), (seen + err).decode()

@@ -84,17 +84,17 @@ class Template:
     ) -> Ended:
         """Run the command to its end, as `subprocess` would."""
         given = os.pipe() if stdin is not None else (os.open(os.devnull, os.O_RDWR), -1)
-        out, err, told = os.pipe(), os.pipe(), os.pipe()
-        theirs = [given[0], out[1], err[1], told[1]]
+        out, err, report = os.pipe(), os.pipe(), os.pipe()
+        theirs = [given[0], out[1], err[1], report[1]]
         try:
             self.ask(words, environ, folder, theirs)
         finally:
             for number in theirs:
                 os.close(number)
-        read = exchange([out[0], err[0], told[0]], given[1], stdin or b"")
-        said = read[told[0]].split()
-        assert len(said) == 3, f"{PROGRAM.name} has ended: see standard error; {CHOICE}=true does without"
-        status = int(said[1])
+        read = exchange([out[0], err[0], report[0]], given[1], stdin or b"")
+        fields = read[report[0]].split()
+        assert len(fields) == 3, f"{PROGRAM.name} has ended: see standard error; {CHOICE}=true does without"
+        status = int(fields[1])
         return Ended(os.waitstatus_to_exitcode(status), read[out[0]], read[err[0]])
 
     def ask(

@@ -142,18 +142,18 @@ def serve(control: socket.socket) -> None:
     while True:
         for ready, _ in poll.poll():
             if ready != control.fileno():
-                pid, told = running.pop(ready)
+                pid, report = running.pop(ready)
                 poll.unregister(ready)
                 os.close(ready)
                 _, status, used = os.wait4(pid, 0)
-                tell(told, f"{status} {used.ru_utime + used.ru_stime}\n")
-                os.close(told)
+                tell(report, f"{status} {used.ru_utime + used.ru_stime}\n")
+                os.close(report)
                 continue
             asked = read_request(control)
             if asked is None:
                 return
             request, fds = asked
-            others = [control.fileno(), *running, *(told for _, told in running.values())]
+            others = [control.fileno(), *running, *(fd for _, fd in running.values())]
             pid = begin(request, fds, others)
             for number in fds[:3]:
                 os.close(number)

@@ -87,9 +87,9 @@ class Verdicts:
 
     def check(self, row: Row) -> None:
         """Fail unless the verdict is the one that is due; "not allow" is any other than that."""
-        found = self.explain(row)
-        due = found.verdict != "allow" if row.expect == "not allow" else found.verdict == row.expect
-        assert due, (found.verdict, found.reason)
+        explained = self.explain(row)
+        due = explained.verdict != "allow" if row.expect == "not allow" else explained.verdict == row.expect
+        assert due, (explained.verdict, explained.reason)
 
     def explain(self, row: Row) -> Explanation:
         """What the command would say."""

@@ -95,15 +95,15 @@ def ours(name: str, written: Written, chunks: Sequence[bytes]) -> Ours:
 
 async def compare(name: str, deltas: int) -> dict[str, float]:
     """Medians of both sides; of ours alone where the client is not installed."""
-    said = streams.content(deltas)
-    written = streams.WRITERS[name](said)
+    content = streams.content(deltas)
+    written = streams.WRITERS[name](content)
     body = b"".join(written.events)
     chunks = [body[at : at + PIECE_BYTES] for at in range(0, len(body), PIECE_BYTES)]
     read = ours(name, written, chunks)
-    check(await read(), said)
+    check(await read(), content)
     try:
         ask = vendors.CLIENTS[name](written, chunks)
-        check(ask(), said)
+        check(ask(), content)
     except ImportError:
         ask = None
     gc.collect()

@@ -127,9 +127,9 @@ def main(arguments: list[str]) -> int:
         parser().error("--runs and --deltas must be at least 1")
     if options.here and options.python:
         parser().error("--here measures .venv, which has its interpreter: leave --python out")
-    found = {} if options.no_peers else peers.present()
+    installed = {} if options.no_peers else peers.present()
     wanted = (options.only or "").lower()
-    rows = {**every_row(options.deltas), **found}
+    rows = {**every_row(options.deltas), **installed}
     if options.no_peers:
         rows = {name: row for name, row in rows.items() if not name.startswith(peers.NAMES)}
     chosen = {name: row for name, row in rows.items() if wanted in name.lower()}

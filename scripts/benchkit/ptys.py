@@ -143,11 +143,11 @@ class Terminal:
                 except OSError:
                     continue
                 parents.setdefault(int(fields[1]), []).append(int(entry.name))
-        found, new = [], [self.process.pid]
+        pids, new = [], [self.process.pid]
         while new:
-            found.append(pid := new.pop())
+            pids.append(pid := new.pop())
             new += parents.get(pid, [])
-        return found
+        return pids
 
     def cpu_s(self) -> float:
         """User and system time of all of them until now, and of their children that have ended."""
@@ -183,15 +183,15 @@ class Terminal:
 
     def _answer(self) -> None:
         while True:
-            found = [
+            queries = [
                 (place, query, answer)
                 for query, answer in ANSWERS
                 if (place := self.written.find(query, self._answered)) >= 0
             ]
-            if not found:
+            if not queries:
                 self._answered = max(self._answered, len(self.written) - 16)
                 return
-            place, query, answer = min(found)
+            place, query, answer = min(queries)
             self._answered = place + len(query)
             os.write(self._ours, answer)
 

@@ -69,27 +69,27 @@ def against(results: Results, row: str, figure: str) -> str:
     A target that is missed is marked.
     """
     median = statistics.median(results[row][figure])
-    said = []
+    parts = []
     missed = False
     if figure == SPEEDUP:
-        said.append(f"target at least {LEAST:.2f}")
+        parts.append(f"target at least {LEAST:.2f}")
         missed = median < LEAST
     elif figure == "MB/s" and SPEEDUP not in results[row]:
-        said.append("the SDK is absent")
+        parts.append("the SDK is absent")
     yardstick, most = YARDSTICKS.get(row, ("", 0.0)) if figure.endswith(" ms") else ("", 0.0)
     for other in (yardstick, f"codex {row}", f"claude {row}", f"pi {row}"):
         values = results.get(other, {}).get(figure)
         if values:
             ratio = median / statistics.median(values)
             wish = f"; target at most {most:g}" if other == yardstick else ""
-            said.append(f"{ratio:.2f} x {other.removesuffix(' ' + row)} (here{wish})")
+            parts.append(f"{ratio:.2f} x {other.removesuffix(' ' + row)} (here{wish})")
             missed = missed or (other == yardstick and ratio > most)
     reference = REFERENCES.get((row, figure))
     if reference:
         ratio, then = median / reference.value, number(reference.value)
-        said.append(f"{ratio:.2f} x {reference.peer} ({then} then; target {reference.target:.2f})")
+        parts.append(f"{ratio:.2f} x {reference.peer} ({then} then; target {reference.target:.2f})")
         missed = missed or ratio > reference.target
-    return ", ".join(said) + (MISSED if missed else "")
+    return ", ".join(parts) + (MISSED if missed else "")
 
 
 def number(value: float) -> str:

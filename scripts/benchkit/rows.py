@@ -54,8 +54,8 @@ class Place:
         output = self.home / "output"
         done = run(command, folder=self.workspace, environment=environment, sample=sample, stdout=output)
         if done.exit_code != 0:
-            said = output.read_text(encoding="utf-8", errors="replace")[-2000:]
-            sys.exit(f"bench: {' '.join(command)} ended with {done.exit_code}:\n{said}")
+            tail = output.read_text(encoding="utf-8", errors="replace")[-2000:]
+            sys.exit(f"bench: {' '.join(command)} ended with {done.exit_code}:\n{tail}")
         return replace(done, requests=self.door.requests(name))
 
 

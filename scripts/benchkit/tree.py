@@ -55,12 +55,12 @@ def by_ripgrep(*arguments: str) -> Row:
     """Ripgrep by itself, from its start to its end."""
 
     def row(place: Place) -> Figures:
-        found = shutil.which("rg")
-        if found is None:
+        ripgrep = shutil.which("rg")
+        if ripgrep is None:
             say("there is no rg on PATH to compare with")
             return {}
         out = place.home / "found"
-        done = run((found, *arguments), folder=tree(), environment=place.environment(), stdout=out)
+        done = run((ripgrep, *arguments), folder=tree(), environment=place.environment(), stdout=out)
         if done.exit_code:
             sys.exit(f"bench: rg {' '.join(arguments)} ended with {done.exit_code}")
         return {"search ms": done.wall_ms, "peak RSS MB": done.peak_rss_mb}

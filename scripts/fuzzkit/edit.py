@@ -56,31 +56,31 @@ def _text(pick: random.Random, most: int) -> str:
 
 
 def _wrong(text: str, old: str, new: str) -> str:
-    found = find(text, old, new)
+    match = find(text, old, new)
     if not old:
-        return "" if found is None else "nothing was looked for, and found"
-    if found is None:
+        return "" if match is None else "nothing was looked for, and found"
+    if match is None:
         return "an exact text was not found" if old in text else _missed(text, old)
-    if not _ordered(text, found):
+    if not _ordered(text, match):
         return "the spans overlap or reach beyond the text"
     if old in text:
         plain = "\n" not in new and "\r" not in new
-        if found.tier != "exact":
+        if match.tier != "exact":
             return "an exact match did not win"
         return (
             ""
-            if not plain or apply(text, found.spans) == text.replace(old, new)
+            if not plain or apply(text, match.spans) == text.replace(old, new)
             else "another text was replaced"
         )
-    for span in found.spans:
+    for span in match.spans:
         if _bare(text[span.start : span.end]) != _bare(old):
             return f"a span is not the old text but for blanks: {text[span.start : span.end]!r}"
     return ""
 
 
-def _ordered(text: str, found: Matches) -> bool:
+def _ordered(text: str, match: Matches) -> bool:
     at = 0
-    for span in found.spans:
+    for span in match.spans:
         if not at <= span.start < span.end <= len(text):
             return False
         at = span.end

@@ -123,11 +123,11 @@ class Emulator:
             raise Refused(f"no UTF-8: {error}") from error
         place = 0
         while place < len(text):
-            found = _SEQUENCE.match(text, place)
-            if found is None:
+            match = _SEQUENCE.match(text, place)
+            if match is None:
                 raise Refused(f"{text[place : place + 40]!r}")
-            self._obey(found)
-            place = found.end()
+            self._obey(match)
+            place = match.end()
 
     def resize(self, columns: int, rows: int) -> None:
         """Another size: what is seen moves up where there are fewer rows, and lines are wrapped anew."""
@@ -200,24 +200,24 @@ class Emulator:
             made += [Row() for _ in range(column // columns)]
         return where
 
-    def _obey(self, found: re.Match[str]) -> None:
-        kind = found.lastgroup
+    def _obey(self, match: re.Match[str]) -> None:
+        kind = match.lastgroup
         if kind == "text":
-            self._write(found[0])
+            self._write(match[0])
         elif kind == "control":
-            self._control(found[0])
+            self._control(match[0])
         elif kind == "set":
-            self._mode(found["mode"], found["set"] == "h")
+            self._mode(match["mode"], match["set"] == "h")
         elif kind == "sgr":
-            self._style(found["sgr"])
+            self._style(match["sgr"])
         elif kind == "link":
-            self.link = found["link"]
+            self.link = match["link"]
         elif kind == "home":
             self._go(0, 0)
         elif kind == "image":
             self.images += 1
         elif kind == "move":
-            self._move(found["move"], int(found["count"] or 0))
+            self._move(match["move"], int(match["count"] or 0))
 
     def _style(self, parameters: str) -> None:
         if parameters in ("", "0"):

@@ -234,7 +234,7 @@ class _Session:
 
     def _intercepts(self, name: str) -> bool:
         if name == PASTE:
-            self.was_taken = self.desk.paste(self.board.editor.pasted)
+            self.was_taken = self.desk.paste(self.board.editor.stroke.text)
         else:
             self.was_taken = self.desk.key(name)
         return self.was_taken

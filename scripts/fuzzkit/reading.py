@@ -101,14 +101,14 @@ class _Reading:
         lines = [line for line in (reading_line(pick) for _ in range(_TRIED)) if self._is_free(line)][:_ROUND]
         misses: list[Miss] = []
         while lines:
-            found = self._run(lines)
-            for line, why in zip(lines, found, strict=False):
+            deeds = self._run(lines)
+            for line, why in zip(lines, deeds, strict=False):
                 small = shrink(line, partial(self._shows, why)) if why and self._shows(why, line) else ""
                 if small and small not in self.reported:
                     self.reported.add(small)
                     rules = f" under {self.denies}" if self.denies else ""
                     misses.append(Miss(small, f"nobody was asked{rules}, and it {why} (from {line!r})"))
-            lines = lines[max(len(found), 1) :]
+            lines = lines[max(len(deeds), 1) :]
         return misses
 
     def _is_free(self, line: str) -> bool:
@@ -139,8 +139,8 @@ class _Reading:
         bash = shutil.which("bash", path="/bin:/usr/bin") or "bash"
         argv = [*contained(self.root), bash, "--noprofile", "--norc", "-c", _BATCH]
         run_group(argv, self.workspace, env, _SECONDS)
-        found = records.read_bytes().decode().split("\0")[:-1]
-        return ["told" if "told" in why else "" for why in found] if self.denies else found
+        deeds = records.read_bytes().decode().split("\0")[:-1]
+        return ["told" if "told" in why else "" for why in deeds] if self.denies else deeds
 
     def _fresh(self) -> None:
         shutil.rmtree(self.workspace, ignore_errors=True)

@@ -169,7 +169,7 @@ class _Shell:
         if small in self.reported:
             return None
         self.reported.add(small)
-        again = next((found for found in self._judged(small, case.engine, denied=case.denied)), case)
+        again = next((judged for judged in self._judged(small, case.engine, denied=case.denied)), case)
         why = self._differs(again, self.bash.single(again.runs))
         form = "as typed" if case.runs == case.line else f"printed {again.runs!r}"
         rules = [rule.pattern for rule in case.engine.rules.user]
@@ -178,7 +178,7 @@ class _Shell:
     def _still(self, case: Case, text: str) -> bool:
         typed = case.runs == case.line
         cases = [*self._judged(text, case.engine, denied=case.denied)]
-        for found in cases if case.denied else [*cases, *self._read(text)]:
-            if (found.runs == found.line) == typed and self._differs(found, self.bash.single(found.runs)):
+        for judged in cases if case.denied else [*cases, *self._read(text)]:
+            if (judged.runs == judged.line) == typed and self._differs(judged, self.bash.single(judged.runs)):
                 return True
         return False

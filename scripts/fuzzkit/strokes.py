@@ -122,12 +122,12 @@ def _known(pick: random.Random) -> None:
             strokes += [KeyStroke(char) for char in text]
     if len(data) >= TYPED_AT_ONCE:
         return
-    told: list[bytes] = []
-    seen = _through(KeyFilter(told.append, clock=lambda: 0.0), cut(pick, data))
+    replies: list[bytes] = []
+    seen = _through(KeyFilter(replies.append, clock=lambda: 0.0), cut(pick, data))
     if _runs(seen) != _runs(strokes):
         raise Wrong(f"{data!r:.600} became {_runs(seen)!r:.500} and not {_runs(strokes)!r:.500}")
-    if told != answers:
-        raise Wrong(f"{data!r}: the answers are {told} and not {answers}")
+    if replies != answers:
+        raise Wrong(f"{data!r}: the answers are {replies} and not {answers}")
 
 
 def _unknown(pick: random.Random) -> None:
@@ -135,15 +135,15 @@ def _unknown(pick: random.Random) -> None:
     data = b"".join(any_bytes(pick) for _ in range(pick.randrange(1, 10)))
     if len(data) >= TYPED_AT_ONCE:
         return
-    told: list[bytes] = []
+    replies: list[bytes] = []
     again: list[bytes] = []
-    one = _through(KeyFilter(told.append, clock=lambda: 0.0), [data])
+    one = _through(KeyFilter(replies.append, clock=lambda: 0.0), [data])
     other = _through(KeyFilter(again.append, clock=lambda: 0.0), cut(pick, data))
     is_text = data.decode("utf-8", "ignore").encode() == data
     if is_text and _runs(one) != _runs(other):
         raise Wrong(f"{data!r:.600} is {_runs(one)!r:.500} at once and {_runs(other)!r:.500} in pieces")
-    if is_text and told != again:
-        raise Wrong(f"{data!r}: answers are {told} at once and {again} in pieces")
+    if is_text and replies != again:
+        raise Wrong(f"{data!r}: answers are {replies} at once and {again} in pieces")
     for stroke in one:
         if stroke.is_character and not (stroke.name.isprintable() or stroke.name > "\x9f"):
             raise Wrong(f"{data!r} types {stroke.name!r}")

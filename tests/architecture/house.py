@@ -174,11 +174,11 @@ def parameter_names(function: FunctionNode) -> tuple[str, ...]:
 
 def enclosing(module: Module, node: ast.AST) -> str:
     """`module:function` of the innermost function around `node`, or `module` at the top level."""
-    found = module.name
+    place = module.name
     for name, function in functions(module):
         if any(inner is node for inner in ast.walk(function)):
-            found = f"{module.name}:{name}"
-    return found
+            place = f"{module.name}:{name}"
+    return place
 
 
 def callee(node: ast.expr) -> str:

@@ -432,6 +432,9 @@ BANNED_NAMES = (
 )
 """Words that say nothing about what lives in a module."""
 
+EMPTY_LOCALS = ("found", "told", "said")
+"""Words that say what was done to get at something and not what it is: no variable is called so."""
+
 PARALLEL = tuple(
     (word,) for word in ("encode", "decode", "transport", "models", "provider", "factory", "settings")
 )

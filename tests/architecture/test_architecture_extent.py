@@ -52,9 +52,9 @@ def test_a_run_says_how_many_tests_it_left_spread_or_not(tmp_path: Path) -> None
         )
         assert done.returncode == 0, done.stdout
         passed = re.search(r"(\d+) passed", done.stdout)
-        told = re.search(r"left for --all: (\d+) tests", done.stdout)
-        assert passed is not None and told is not None, done.stdout
-        ran.append((int(passed[1]), int(told[1]), int((tmp_path / spread).read_text())))
+        remark = re.search(r"left for --all: (\d+) tests", done.stdout)
+        assert passed is not None and remark is not None, done.stdout
+        ran.append((int(passed[1]), int(remark[1]), int((tmp_path / spread).read_text())))
     (kept, left, noted), again = ran
     assert (kept, left, noted) == again
     assert left == noted > 100

@@ -30,10 +30,10 @@ def may_import(package: str) -> frozenset[str]:
 def our_imports() -> list[house.Import]:
     """Every import of a package of ours by a module of ours."""
     return [
-        found
+        edge
         for module in house.modules()
-        for found in house.imports(module)
-        if found.target.partition(".")[0] in plan.FLOORS
+        for edge in house.imports(module)
+        if edge.target.partition(".")[0] in plan.FLOORS
     ]
 
 
@@ -43,17 +43,17 @@ def test_every_package_stands_on_a_floor() -> None:
 
 def test_imports_go_down_the_floors_only() -> None:
     offenders = [
-        f"{house.where(found.source, found.line)} imports {found.target}"
-        for found in our_imports()
-        if found.target.partition(".")[0] not in may_import(found.source.package)
+        f"{house.where(edge.source, edge.line)} imports {edge.target}"
+        for edge in our_imports()
+        if edge.target.partition(".")[0] not in may_import(edge.source.package)
     ]
     house.expect_none(offenders)
 
 
 def test_a_package_declares_exactly_the_packages_of_ours_that_it_imports() -> None:
     used = {package: set[str]() for package in OURS}
-    for found in our_imports():
-        used[found.source.package].add(found.target.partition(".")[0])
+    for edge in our_imports():
+        used[edge.source.package].add(edge.target.partition(".")[0])
     offenders = []
     for package in house.packages():
         project = package.metadata["project"]
@@ -72,10 +72,10 @@ def test_a_package_declares_exactly_the_packages_of_ours_that_it_imports() -> No
 
 def test_modules_import_each_other_without_cycles() -> None:
     edges = {module.name: set[str]() for module in house.modules()}
-    for found in our_imports():
+    for edge in our_imports():
         # An import inside a function is one as well: a cycle that is put off is still a cycle.
-        if not found.typing_only and found.target in edges and found.target != found.source.name:
-            edges[found.source.name].add(found.target)
+        if not edge.typing_only and edge.target in edges and edge.target != edge.source.name:
+            edges[edge.source.name].add(edge.target)
     assert cycle_in(edges) == []
 
 
@@ -121,20 +121,20 @@ def test_a_leading_underscore_keeps_a_name_inside_its_package() -> None:
 
 def test_only_one_module_imports_an_http_library() -> None:
     offenders = [
-        f"{house.where(found.source, found.line)} imports {found.target}"
+        f"{house.where(edge.source, edge.line)} imports {edge.target}"
         for module in house.modules()
-        for found in house.imports(module)
-        if is_one_of(found.target, plan.HTTP_LIBRARIES) and module.name != plan.HTTP_DOOR
+        for edge in house.imports(module)
+        if is_one_of(edge.target, plan.HTTP_LIBRARIES) and module.name != plan.HTTP_DOOR
     ]
     house.expect_none(offenders)
 
 
 def test_event_loops_and_threads_are_left_to_anyio() -> None:
     users = {
-        found.source.name: f"{house.where(found.source, found.line)} imports {found.target}"
+        edge.source.name: f"{house.where(edge.source, edge.line)} imports {edge.target}"
         for module in house.modules()
-        for found in house.imports(module)
-        if is_one_of(found.target, ("asyncio", "threading", "trio", "concurrent.futures"))
+        for edge in house.imports(module)
+        if is_one_of(edge.target, ("asyncio", "threading", "trio", "concurrent.futures"))
     }
     house.expect_none(users[name] for name in sorted(set(users) - set(plan.EVENT_LOOPS)))
     assert sorted(set(plan.EVENT_LOOPS) & house.names() - set(users)) == [], (
@@ -151,9 +151,9 @@ STARTING_LIBRARIES = ("subprocess", "multiprocessing", "pty", "concurrent.future
 
 def starts_programs(module: house.Module) -> str | None:
     """Where `module` reaches for something that starts programs, if anywhere."""
-    for found in house.imports(module):
-        if is_one_of(found.target, STARTING_LIBRARIES):
-            return f"{house.where(module, found.line)} imports {found.target}"
+    for edge in house.imports(module):
+        if is_one_of(edge.target, STARTING_LIBRARIES):
+            return f"{house.where(module, edge.line)} imports {edge.target}"
     for node in house.nodes(module):
         if isinstance(node, ast.Attribute) and STARTERS.fullmatch(ast.unparse(node)):
             return f"{house.where(module, node.lineno)} {ast.unparse(node)}"
@@ -186,21 +186,21 @@ def test_one_runner_is_made_for_a_process() -> None:
 
 def test_the_ground_floor_needs_the_standard_library_and_its_values_only() -> None:
     offenders = [
-        f"{house.where(found.source, found.line)} imports {found.target}"
+        f"{house.where(edge.source, edge.line)} imports {edge.target}"
         for module in house.modules()
         if module.package == plan.COMMON
-        for found in house.imports(module)
-        if found.target.partition(".")[0] not in sys.stdlib_module_names | {plan.COMMON, "msgspec"}
-        and not (found.lazy or found.typing_only)
+        for edge in house.imports(module)
+        if edge.target.partition(".")[0] not in sys.stdlib_module_names | {plan.COMMON, "msgspec"}
+        and not (edge.lazy or edge.typing_only)
     ]
     house.expect_none(offenders)
 
 
 def test_our_modules_are_imported_at_the_top_except_at_the_listed_lazy_doors() -> None:
     users = {
-        found.source.name: f"{house.where(found.source, found.line)} imports {found.target} inside a function"
-        for found in our_imports()
-        if found.lazy
+        edge.source.name: f"{house.where(edge.source, edge.line)} imports {edge.target} inside a function"
+        for edge in our_imports()
+        if edge.lazy
     }
     house.expect_none(users[name] for name in sorted(set(users) - set(plan.LAZY_DOORS)))
     house.expect_none(set(plan.LAZY_DOORS) - set(users), "rows that nothing needs any more")
@@ -209,19 +209,19 @@ def test_our_modules_are_imported_at_the_top_except_at_the_listed_lazy_doors() -
 def test_what_every_face_shares_in_the_app_imports_no_face() -> None:
     faces = tuple(name for name, floor in plan.FLOORS.items() if floor == 4)
     house.expect_none(
-        f"{house.where(found.source, found.line)} imports {found.target}"
-        for found in our_imports()
-        if found.source.name.startswith(("caliban.cli", "caliban.compose", "caliban.commands"))
-        and found.target.startswith(faces)
-        and not found.typing_only
+        f"{house.where(edge.source, edge.line)} imports {edge.target}"
+        for edge in our_imports()
+        if edge.source.name.startswith(("caliban.cli", "caliban.compose", "caliban.commands"))
+        and edge.target.startswith(faces)
+        and not edge.typing_only
     )
 
 
 def test_only_testing_kits_and_tests_import_a_testing_kit() -> None:
     house.expect_none(
-        f"{house.where(found.source, found.line)} imports {found.target}"
-        for found in our_imports()
-        if ".testing" in found.target and ".testing" not in found.source.name
+        f"{house.where(edge.source, edge.line)} imports {edge.target}"
+        for edge in our_imports()
+        if ".testing" in edge.target and ".testing" not in edge.source.name
     )
 
 

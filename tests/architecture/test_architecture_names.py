@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import house
 import plan
 
 INIT_NAMES = 25
+EMPTY_LOCAL = re.compile(rf"(?<![.\w])({'|'.join(plan.EMPTY_LOCALS)})\s*([-+*/|&:]?=|[:,)\]}}]|(in|if)\b)")
 
 
 def rooms(module: house.Module) -> tuple[str, ...]:
@@ -53,9 +56,9 @@ def test_no_public_class_name_means_two_things() -> None:
         for node in module.tree.body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places.setdefault(node.name, []).append(house.where(module, node.lineno))
-    twice = {name: found for name, found in places.items() if len(found) > 1}
+    twice = {name: lines for name, lines in places.items() if len(lines) > 1}
     house.expect_none(
-        f"{name}: {', '.join(found)}" for name, found in twice.items() if name not in plan.SAME_NAMES
+        f"{name}: {', '.join(lines)}" for name, lines in twice.items() if name not in plan.SAME_NAMES
     )
     house.expect_none(set(plan.SAME_NAMES) - set(twice), "rows that nothing needs any more")
 
@@ -153,10 +156,73 @@ def test_encoders_and_decoders_touch_neither_network_nor_clock() -> None:
         *plan.HTTP_LIBRARIES,
     )
     offenders = [
-        f"{house.where(found.source, found.line)} imports {found.target}"
+        f"{house.where(edge.source, edge.line)} imports {edge.target}"
         for module in house.modules()
         if module.name.rpartition(".")[2] in ("encode", "decode")
-        for found in house.imports(module)
-        if found.target in impure
+        for edge in house.imports(module)
+        if edge.target in impure
     ]
     house.expect_none(offenders)
+
+
+def assigned(node: ast.AST, *, is_class: bool = False) -> Iterator[tuple[int, str]]:
+    """The variables that are set below `node`, with their lines; what a class body sets are attributes."""
+    for child in ast.iter_child_nodes(node):
+        match child:
+            case ast.Name(id=name, ctx=ast.Store()) if not is_class:
+                yield child.lineno, name
+            case (
+                ast.ExceptHandler(name=str(name))
+                | ast.MatchAs(name=str(name))
+                | ast.MatchStar(name=str(name))
+                | ast.MatchMapping(rest=str(name))
+            ):
+                yield child.lineno, name
+        leaves = isinstance(child, house.FunctionNode | ast.Lambda)
+        yield from assigned(child, is_class=isinstance(child, ast.ClassDef) or (is_class and not leaves))
+
+
+def empty_locals(source: str) -> Iterator[tuple[int, str]]:
+    """The lines of `source` that set a variable with a name that says nothing, and the name."""
+    if re.search(EMPTY_LOCAL, source):  # else there is no need to parse it, which is what takes the time
+        yield from (each for each in assigned(ast.parse(source)) if each[1] in plan.EMPTY_LOCALS)
+
+
+def test_a_local_is_named_for_what_it_holds() -> None:
+    offenders = [
+        f"{path.relative_to(house.ROOT)}:{line}: {name}"
+        for path in house.tracked_files()
+        if path.suffix == ".py" or (path.parent.name == "scripts" and is_python(path))
+        for line, name in empty_locals(path.read_text(encoding="utf-8"))
+    ]
+    house.expect_none(offenders, "name it for what it holds: match, path, rule, answer, warnings, stderr ...")
+
+
+def is_python(path: Path) -> bool:
+    """Whether a script without a suffix is one for Python."""
+    with path.open("rb") as file:
+        return b"python" in file.readline()
+
+
+def test_a_local_that_is_named_for_nothing_is_recognised_in_each_form() -> None:
+    source = """
+found = 1
+found: int = 2
+(found, *told) = x
+for said in x: pass
+with x as found: pass
+if said := x: pass
+[found for found in x]
+try: pass
+except E as told: pass
+match x:
+    case [1, *found]: pass
+    case {"a": told, **said}: pass
+class A:
+    found: int
+    told = 1
+    def said(self, told): self.found = told; said = 1
+y = found.told(said=told)
+"""
+    lines = [line for line, _ in empty_locals(source)]
+    assert sorted(lines) == [2, 3, 4, 4, 5, 6, 7, 8, 10, 12, 13, 13, 17]

@@ -90,7 +90,7 @@ def test_errors_are_drawn_as_a_tree_under_one_root(package: house.Package) -> No
         drawn = ast.get_docstring(module.tree) or ""
         classes = [node.name for node in module.tree.body if isinstance(node, ast.ClassDef)]
         house.expect_none((name for name in classes if not re.search(rf"\b{name}\b", drawn)), "not drawn")
-        roots = [found.target for found in house.imports(module) if found.target.endswith(".errors")]
+        roots = [edge.target for edge in house.imports(module) if edge.target.endswith(".errors")]
         assert roots, "the tree does not grow from caliban_common.errors"
 
 

@@ -46,8 +46,10 @@ def test_a_wrong_option_of_check_is_told_with_the_code_for_usage() -> None:
 @POSIX
 def test_without_a_python_that_is_new_enough_the_reason_is_said(tmp_path: Path) -> None:
     for name in ("dirname", "cat", "sh", "rm"):
-        found = next(Path(folder) / name for folder in ("/bin", "/usr/bin") if (Path(folder) / name).exists())
-        (tmp_path / name).symlink_to(found)
+        program = next(
+            Path(folder) / name for folder in ("/bin", "/usr/bin") if (Path(folder) / name).exists()
+        )
+        (tmp_path / name).symlink_to(program)
     (tmp_path / "python3").write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
     (tmp_path / "python3").chmod(0o755)
     (tmp_path / "scripts").mkdir()
@@ -167,8 +169,8 @@ print(json.dumps([sorted(anyio.run(compare, name, 20)) for name in WRITERS]))
 @POSIX
 def test_a_vendors_client_that_is_not_installed_leaves_our_figures(tmp_path: Path) -> None:
     (tmp_path / "ollama.py").write_text("raise ImportError('not here')\n", encoding="utf-8")
-    told = bench_module("-m", "benchkit.decode", "ollama", "20", PYTHONPATH=str(tmp_path))
-    assert set(json.loads(told)) == OURS
+    printed = bench_module("-m", "benchkit.decode", "ollama", "20", PYTHONPATH=str(tmp_path))
+    assert set(json.loads(printed)) == OURS
 
 
 @POSIX

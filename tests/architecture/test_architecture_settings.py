@@ -67,7 +67,7 @@ def pieces(path: str) -> list[str]:
 
 def unconsumed() -> Iterator[str]:
     """The keys that no bridge of the app reads."""
-    said, reached = strings(COMPOSE), members(COMPOSE)
+    texts, reached = strings(COMPOSE), members(COMPOSE)
     inside = strings(SETTINGS, without=SCHEMA)
     for path in paths():
         if path in THROUGH:
@@ -76,7 +76,7 @@ def unconsumed() -> Iterator[str]:
         elif path in WITHIN:
             if path not in inside:
                 yield f"{path} (loading does not name it)"
-        elif not all(piece in said or is_put_together(piece, said) for piece in pieces(path)):
+        elif not all(piece in texts or is_put_together(piece, texts) for piece in pieces(path)):
             yield path
 
 
@@ -93,5 +93,5 @@ def test_every_settings_key_is_consumed_by_a_bridge() -> None:
 
 
 def test_the_table_has_no_doubles() -> None:
-    found = paths()
-    assert len(set(found)) == len(found)
+    keys = paths()
+    assert len(set(keys)) == len(keys)

@@ -182,8 +182,8 @@ def importing(home: Path, *names: str) -> dict[str, list[str]]:
     """What importing `names` one after the other did and loaded, in a fresh interpreter."""
     run = house.fresh(home, "-c", PROBE, *names)
     assert run.returncode == 0, report(run)
-    found: dict[str, list[str]] = json.loads(run.stdout)
-    return found
+    facts: dict[str, list[str]] = json.loads(run.stdout)
+    return facts
 
 
 @pytest.mark.parametrize("package", house.packages(), ids=lambda package: package.name)
@@ -196,9 +196,9 @@ def test_importing_a_package_has_no_effects_and_loads_nothing_heavy(
         for name in every
         if name not in plan.HEAVY_AT_IMPORT and not name.endswith("__main__") and ".testing" not in name
     ]
-    found = importing(tmp_path, *plain)
-    assert found["effects"] == []
-    assert sorted(set(found["loaded"]) & set(plan.HEAVY)) == []
+    facts = importing(tmp_path, *plain)
+    assert facts["effects"] == []
+    assert sorted(set(facts["loaded"]) & set(plan.HEAVY)) == []
     assert list(tmp_path.iterdir()) == []
 
 

@@ -50,10 +50,10 @@ def test_values_are_structs_that_are_frozen_and_keyword_only() -> None:
 def test_no_class_is_generated_at_start() -> None:
     """Making a dataclass compiles code each time the program starts: 0.33 ms each, a Struct 0.01 ms."""
     users = {
-        found.source.name: f"{house.where(found.source, found.line)} imports dataclasses"
+        edge.source.name: f"{house.where(edge.source, edge.line)} imports dataclasses"
         for module in house.modules()
-        for found in house.imports(module)
-        if found.target == "dataclasses"
+        for edge in house.imports(module)
+        if edge.target == "dataclasses"
     }
     house.expect_none(users[name] for name in sorted(set(users) - set(plan.DATACLASSES)))
     house.expect_none(set(plan.DATACLASSES) - set(users), "rows that nothing needs any more")
@@ -142,8 +142,8 @@ def test_a_mutable_global_is_recognised() -> None:
         "E = (1,)\nF: Mapping[str, int] = {'a': 1}\nG: Final[Mapping[str, int]] = {}\n"
         "H = frozenset({1})\nI: TypeAlias = Mapping[str, int]\nJ: Final[I] = {}\n__all__ = ['A']"
     )
-    found = [ast.unparse(node)[0] for node in mutable_globals(ast.parse(source).body)]
-    assert found == ["A", "B", "C", "D"]
+    names = [ast.unparse(node)[0] for node in mutable_globals(ast.parse(source).body)]
+    assert names == ["A", "B", "C", "D"]
 
 
 def test_no_module_rebinds_its_globals_or_delivers_services_by_context() -> None:

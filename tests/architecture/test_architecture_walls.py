@@ -44,9 +44,9 @@ def walls() -> Iterator[tuple[str, str]]:
 
 
 def test_every_error_is_caught_at_named_walls_only() -> None:
-    found = dict(walls())
-    house.expect_none(f"{found[key]} in {key}" for key in sorted(set(found) - set(plan.WALLS)))
-    house.expect_none(set(plan.WALLS) - set(found), "rows that nothing needs any more")
+    caught = dict(walls())
+    house.expect_none(f"{caught[key]} in {key}" for key in sorted(set(caught) - set(plan.WALLS)))
+    house.expect_none(set(plan.WALLS) - set(caught), "rows that nothing needs any more")
 
 
 def test_a_wall_is_recognised() -> None:
@@ -72,11 +72,11 @@ def below_the_faces() -> Iterator[house.Module]:
 def test_what_composes_the_parts_knows_no_face() -> None:
     faces = {name for name, floor in plan.FLOORS.items() if floor == FACES}
     house.expect_none(
-        f"{house.where(module, found.line)} imports {found.target}"
+        f"{house.where(module, edge.line)} imports {edge.target}"
         for module in house.modules()
         if module.name.startswith(COMPOSITION)
-        for found in house.imports(module)
-        if found.target.split(".")[0] in faces or found.target.startswith(FACES_OF_THE_APP)
+        for edge in house.imports(module)
+        if edge.target.split(".")[0] in faces or edge.target.startswith(FACES_OF_THE_APP)
     )
 
 

@@ -112,10 +112,10 @@ def test_nothing_outside_is_read_or_entered(cli, outside, tool, given):
     put(cli, outside)
     places = {"work": str(cli.work), "home": str(cli.home), "outside": str(outside)}
     given = {k: v.format(**places) if k in ("path", "cwd", "pattern") else v for k, v in given.items()}
-    (said,), done = run_calls(cli, (tool, given), flags=("--restrict-paths", *ALLOWED))
-    assert said.startswith(("Error: ", "Tool call denied: ")), said
+    (text,), done = run_calls(cli, (tool, given), flags=("--restrict-paths", *ALLOWED))
+    assert text.startswith(("Error: ", "Tool call denied: ")), text
     assert (
-        "CANARY" not in said.replace("'CANARY'", "") and "root:" not in said and "Traceback" not in done.err
+        "CANARY" not in text.replace("'CANARY'", "") and "root:" not in text and "Traceback" not in done.err
     )
 
 
@@ -148,8 +148,8 @@ def test_nothing_outside_is_made_or_changed_by_any_tool(cli, outside, path):
         ("MultiEdit", {"path": path, "edits": [{"old_string": "CANARY", "new_string": "PWNED"}]}),
         ("NotebookEdit", cell),
     )
-    said, done = run_calls(cli, *calls, flags=ALLOWED)
-    assert [text for text in said if not text.startswith(("Error: ", "Tool call denied: "))] == []
+    texts, done = run_calls(cli, *calls, flags=ALLOWED)
+    assert [text for text in texts if not text.startswith(("Error: ", "Tool call denied: "))] == []
     kept = [row for row in tree(cli.home.parent) if "/.local/" not in row[0] and "/.cache/" not in row[0]]
     assert kept == before, done.err
 
@@ -171,8 +171,8 @@ def test_a_further_directory_has_the_same_fence(cli, path, leaves):
     (shared / "out").symlink_to(data / "private")
     cli.configure(f'additional_directories = ["{shared}"]\n')
     call = ("Write", {"path": path.format(shared=shared), "content": "x"})
-    (said,), _ = run_calls(cli, call, flags=ALLOWED)
-    assert said.startswith("Error: " if leaves else "→ Wrote "), said
+    (text,), _ = run_calls(cli, call, flags=ALLOWED)
+    assert text.startswith("Error: " if leaves else "→ Wrote "), text
     assert [path.name for path in data.rglob("x")] == ([] if leaves else ["x"])
 
 
@@ -187,8 +187,8 @@ def test_both_names_of_a_workspace_behind_a_link_are_inside(cli, spelling, row):
     link = cli.home.parent / "ws"
     link.symlink_to(real)
     path = spelling.format(real=real, link=link)
-    (said,), _ = run_calls(cli, ("Read", {"path": path}), flags=("--workspace", str(link)))
-    assert said.startswith("→ Read a.txt, lines 1-1 of 1"), said
+    (text,), _ = run_calls(cli, ("Read", {"path": path}), flags=("--workspace", str(link)))
+    assert text.startswith("→ Read a.txt, lines 1-1 of 1"), text
 
 
 def test_s403_what_an_administrator_mounts_inside_is_inside(cli):
@@ -197,20 +197,20 @@ def test_s403_what_an_administrator_mounts_inside_is_inside(cli):
     if os.geteuid() != 0 or subprocess.run(["mount", "--bind", "/etc", mount], check=False).returncode:
         pytest.skip("needs the right to mount")
     try:
-        (said,), _ = run_calls(cli, ("Read", {"path": "mnt/passwd"}))
-        assert said.startswith("→ Read mnt/passwd, lines 1-")
+        (text,), _ = run_calls(cli, ("Read", {"path": "mnt/passwd"}))
+        assert text.startswith("→ Read mnt/passwd, lines 1-")
     finally:
         subprocess.run(["umount", mount], check=True)
 
 
 def test_what_the_flag_opens_is_open_and_only_then(cli, outside):
     call = ("Read", {"path": str(outside / "f.txt")})
-    (said,), _ = run_calls(cli, call, flags=("--no-restrict-paths", *ALLOWED))
-    assert CANARY in said
-    (said,), _ = run_calls(cli, call, flags=("--no-restrict-paths", "--restrict-paths", *ALLOWED))
-    assert CANARY not in said
-    (said,), _ = run_calls(cli, call, flags=("--workspace", str(outside), *ALLOWED))
-    assert CANARY in said
+    (text,), _ = run_calls(cli, call, flags=("--no-restrict-paths", *ALLOWED))
+    assert CANARY in text
+    (text,), _ = run_calls(cli, call, flags=("--no-restrict-paths", "--restrict-paths", *ALLOWED))
+    assert CANARY not in text
+    (text,), _ = run_calls(cli, call, flags=("--workspace", str(outside), *ALLOWED))
+    assert CANARY in text
 
 
 @pytest.mark.parametrize(

@@ -113,10 +113,10 @@ def test_no_farm_of_links_leads_out_of_the_root(tmp_path_factory, data):
     with farm(base, links) as root:
         before = {k: v for k, v in outside_of(base).items() if not k.startswith(f"{root}")}
         call = calls_in(root)
-        said = anyio.run(all_deeds, call, [path.format(root=root, base=base) for path in wanted])
+        texts = anyio.run(all_deeds, call, [path.format(root=root, base=base) for path in wanted])
         after = {k: v for k, v in outside_of(base).items() if not k.startswith(f"{root}")}
     assert after == before
-    assert [text for text in said if CANARY in text] == []
+    assert [text for text in texts if CANARY in text] == []
     shutil.rmtree(base)
 
 
@@ -131,10 +131,10 @@ def test_a_hard_link_changes_nothing_outside_unless_all_is_open(tmp_path, restri
     (tmp_path / "h").write_text("a\n")
     os.link(tmp_path / "h", root / "h")
     call = calls_in(root, restrict_paths=restrict)
-    said = anyio.run(lambda: call("Edit", path="h", old_string="a", new_string="b"))
+    output = anyio.run(lambda: call("Edit", path="h", old_string="a", new_string="b"))
     assert (root / "h").read_text() == "b\n"
     assert (tmp_path / "h").read_text() == ("a\n" if restrict else "b\n")
-    assert ("other names (hard links)" in said.text) is restrict
+    assert ("other names (hard links)" in output.text) is restrict
 
 
 def test_names_that_are_all_inside_stay_one_file_wherever_they_are(tmp_path):
@@ -143,8 +143,8 @@ def test_names_that_are_all_inside_stay_one_file_wherever_they_are(tmp_path):
     (root / "h").write_text("a\n")
     os.link(root / "h", root / "deep" / "er" / "g")
     call = calls_in(root)
-    said = anyio.run(lambda: call("Write", path="deep/er/g", content="b\n"))
-    assert (root / "h").read_text() == "b\n" and "hard links" not in said.text
+    output = anyio.run(lambda: call("Write", path="deep/er/g", content="b\n"))
+    assert (root / "h").read_text() == "b\n" and "hard links" not in output.text
     # A second name under the same number on the way round does not count for one outside.
     os.link(root / "h", tmp_path / "outside")
     (root / "again").symlink_to("deep")

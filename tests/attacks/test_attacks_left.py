@@ -78,15 +78,15 @@ def test_what_runs_in_the_background_of_a_sandbox_ends_with_a_host_that_is_kille
 
 def sleepers(seconds: str) -> list[int]:
     """The processes that sleep for exactly so long."""
-    found = []
+    pids = []
     for entry in Path("/proc").iterdir():
         try:
             words = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdecimal() else []
         except OSError:
             continue
         if words[:2] == [b"sleep", seconds.encode()]:
-            found.append(int(entry.name))
-    return found
+            pids.append(int(entry.name))
+    return pids
 
 
 def wait_until(is_so) -> None:
@@ -100,9 +100,9 @@ def wait_until(is_so) -> None:
 def test_a_home_with_quotes_and_parentheses_stays_a_value_of_the_profile(cli: Cli, row: str):
     odd = cli.home / 'a") (allow default) ("\n(allow default)'
     odd.mkdir()
-    told = cli.run("sandbox", "--profile", "seatbelt", env={"HOME": str(odd)})
-    assert told.code == 0, told.err
-    lines = told.out.splitlines()
+    done = cli.run("sandbox", "--profile", "seatbelt", env={"HOME": str(odd)})
+    assert done.code == 0, done.err
+    lines = done.out.splitlines()
     names = [line.split()[2].partition("=")[0] for line in lines if line.startswith("; -D ")]
     text = "\n".join(line for line in lines if not line.startswith(";"))
     assert profile_faults(text, names) == () and "(allow default)" not in text

@@ -250,8 +250,8 @@ def test_an_agent_that_is_to_be_isolated_is_refused_where_nothing_isolates_it(cl
     out.mkdir()
     (cli.work / ".caliban" / "worktrees").symlink_to(out)
     given = {"description": "x", "prompt": "x", "isolation": "worktree", "worktree": worktree}
-    (said,), _ = run_calls(cli, ("Agent", given), flags=("--auto-allow",))
-    assert said.startswith("Error: ") and "isolation" in said, said
+    (text,), _ = run_calls(cli, ("Agent", given), flags=("--auto-allow",))
+    assert text.startswith("Error: ") and "isolation" in text, text
     assert list(out.iterdir()) == [] and not (cli.work / "PWNED").exists()
 
 
@@ -279,13 +279,13 @@ TOUCHES = (wire.exchange(wire.tool_use("Bash", {"command": "touch PWNED"})), OK)
     ],
 )
 def test_no_agent_may_more_than_its_caller(cli, given, flags):
-    said, _ = child(cli, given, *TOUCHES, flags=flags)
-    assert not (cli.work / "PWNED").exists() and ("denied" in said or "Error: " in said)
+    text, _ = child(cli, given, *TOUCHES, flags=flags)
+    assert not (cli.work / "PWNED").exists() and ("denied" in text or "Error: " in text)
 
 
 def test_s823_tools_that_there_are_not_are_told(cli):
-    said, _ = child(cli, {"tool_allowlist": ["WebFetch"]}, OK, flags=("--deny", "WebFetch"))
-    assert "WebFetch" in said and ("no tool" in said or "Error: " in said)
+    text, _ = child(cli, {"tool_allowlist": ["WebFetch"]}, OK, flags=("--deny", "WebFetch"))
+    assert "WebFetch" in text and ("no tool" in text or "Error: " in text)
 
 
 @pytest.mark.parametrize(
@@ -314,14 +314,14 @@ def agent_file(cli, folder: Path, head: str) -> None:
 )
 def test_no_definition_sets_a_mode_above_its_callers(cli, head):
     agent_file(cli, cli.home / ".config" / "caliban" / "agents", head)
-    said, _ = child(cli, {"subagent_type": "x"}, *TOUCHES)
-    assert not (cli.work / "PWNED").exists(), said
+    text, _ = child(cli, {"subagent_type": "x"}, *TOUCHES)
+    assert not (cli.work / "PWNED").exists(), text
 
 
 def test_s828_an_agent_of_an_untrusted_folder_is_not_there(cli):
     agent_file(cli, cli.work / ".caliban" / "agents", "hooks: {PreToolUse: [{command: touch PWNED}]}")
-    said, _ = child(cli, {"subagent_type": "x"}, *TOUCHES)
-    assert "there is no agent 'x'" in said and not (cli.work / "PWNED").exists()
+    text, _ = child(cli, {"subagent_type": "x"}, *TOUCHES)
+    assert "there is no agent 'x'" in text and not (cli.work / "PWNED").exists()
 
 
 def test_s830_an_agent_in_the_background_asks_nobody(cli):

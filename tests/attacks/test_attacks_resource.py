@@ -18,13 +18,13 @@ OK = wire.exchange(wire.text("ok"))
 
 
 def bash(cli, command: str, **more):
-    (said,), done = run_calls(cli, ("Bash", {"command": command, **more}), flags=BASH)
-    return said, done
+    (text,), done = run_calls(cli, ("Bash", {"command": command, **more}), flags=BASH)
+    return text, done
 
 
 def test_s753_output_without_end_keeps_head_and_tail(cli):
-    said, _ = bash(cli, "yes", timeout_seconds=1)
-    assert "timed out" in said and len(said) < 60_000
+    text, _ = bash(cli, "yes", timeout_seconds=1)
+    assert "timed out" in text and len(text) < 60_000
 
 
 def test_s757_a_command_that_waits_for_input_gets_none(cli):
@@ -33,13 +33,13 @@ def test_s757_a_command_that_waits_for_input_gets_none(cli):
 
 @pytest.mark.parametrize("size", [pytest.param(140_000, id="s758"), 131_072, 2_000_000])
 def test_a_command_that_is_too_long_is_a_clean_error(cli, size):
-    said, done = bash(cli, "x" * size)
-    assert ("too long" in said or "longer" in said) and "Traceback" not in done.err, said[:300]
+    text, done = bash(cli, "x" * size)
+    assert ("too long" in text or "longer" in text) and "Traceback" not in done.err, text[:300]
 
 
 def test_s759_a_line_of_a_megabyte_is_cut(cli):
-    said, done = bash(cli, 'head -c 1000000 /dev/zero | tr "\\0" "a"')
-    assert len(said) < 60_000 and len(done.err) < 10_000
+    text, done = bash(cli, 'head -c 1000000 /dev/zero | tr "\\0" "a"')
+    assert len(text) < 60_000 and len(done.err) < 10_000
 
 
 def raw_call(cli, raw: str):
@@ -71,8 +71,8 @@ def test_input_that_could_be_read_in_two_ways_or_has_no_end_runs_nothing(cli, ra
     done = raw_call(cli, raw)
     assert not (cli.work / "PWNED").exists()
     assert (done.code, "Traceback" in done.err) == (0, False), done.err
-    (said,) = results(cli)
-    assert said.startswith(("Error: ", "Tool call denied: ")), said[:300]
+    (text,) = results(cli)
+    assert text.startswith(("Error: ", "Tool call denied: ")), text[:300]
     for path in (cli.home / ".local" / "share" / "caliban" / "sessions").iterdir():
         if path.is_file():
             path.read_bytes().decode("utf-8")
@@ -116,8 +116,8 @@ def test_settings_that_are_no_file_of_a_size_are_refused_at_once(cli, kind):
 )
 def test_an_expression_without_hope_ends(cli, pattern):
     (cli.work / "f.txt").write_text("a" * 100_000 + "!\n")
-    (said,), done = run_calls(cli, ("Grep", {"pattern": pattern, "path": "."}))
-    assert done.code == 0 and said.startswith(("→ Grep ", "Error: "))
+    (text,), done = run_calls(cli, ("Grep", {"pattern": pattern, "path": "."}))
+    assert done.code == 0 and text.startswith(("→ Grep ", "Error: "))
 
 
 def test_s767_a_loop_of_links_is_not_walked_and_results_are_capped(cli):
@@ -126,8 +126,8 @@ def test_s767_a_loop_of_links_is_not_walked_and_results_are_capped(cli):
         (cli.work / f"d{n % 7}" / f"f{n}").touch()
     (cli.work / "d0" / "again").symlink_to("..")
     (cli.work / "self").symlink_to(".")
-    (said,), _ = run_calls(cli, ("Glob", {"pattern": "**/*"}))
-    assert "matched 300 files" in said and "[100 more are not shown" in said
+    (text,), _ = run_calls(cli, ("Glob", {"pattern": "**/*"}))
+    assert "matched 300 files" in text and "[100 more are not shown" in text
 
 
 @pytest.mark.parametrize(
@@ -135,8 +135,8 @@ def test_s767_a_loop_of_links_is_not_walked_and_results_are_capped(cli):
     [pytest.param("{a,b}" * 20, id="s768"), "{" * 500 + "}" * 500, "{a,{b,{c,d}}}" * 12, "**/" * 400 + "x"],
 )
 def test_a_pattern_that_would_blow_up_is_an_error(cli, pattern):
-    (said,), done = run_calls(cli, ("Glob", {"pattern": pattern}))
-    assert done.code == 0 and ("Error: " in said or "matched 0 files" in said), said[:200]
+    (text,), done = run_calls(cli, ("Glob", {"pattern": pattern}))
+    assert done.code == 0 and ("Error: " in text or "matched 0 files" in text), text[:200]
 
 
 def test_s771_an_image_of_fifty_megabytes_is_refused(cli):
@@ -150,8 +150,8 @@ def test_s772_an_archive_is_no_attachment(cli):
         archive.writestr("word/document.xml", b"\0" * 10_000_000)
     done = cli.run("-p", "look at @a.docx")
     assert (done.code, "Traceback" in done.err) == (64, False)
-    (said,), _ = run_calls(cli, ("Read", {"path": "a.docx"}))
-    assert said.startswith("Error: ") and "ZIP" in said
+    (text,), _ = run_calls(cli, ("Read", {"path": "a.docx"}))
+    assert text.startswith("Error: ") and "ZIP" in text
 
 
 def test_s774_a_call_that_is_made_again_and_again_ends(cli):
@@ -165,8 +165,8 @@ def test_s774_a_call_that_is_made_again_and_again_ends(cli):
 def test_an_edit_that_would_multiply_a_file_changes_nothing(cli, size):
     (cli.work / "big.txt").write_bytes(b"a" * size)
     given = {"path": "big.txt", "old_string": "a", "new_string": "bbbb", "replace_all": True}
-    (said,), _ = run_calls(cli, ("Edit", given), flags=("--allow", "Edit"))
-    assert said.startswith("Error: ") and (cli.work / "big.txt").stat().st_size == size
+    (text,), _ = run_calls(cli, ("Edit", given), flags=("--allow", "Edit"))
+    assert text.startswith("Error: ") and (cli.work / "big.txt").stat().st_size == size
     assert (cli.work / "big.txt").read_bytes()[:9] == b"a" * 9
 
 
@@ -175,15 +175,15 @@ def test_s778_a_full_disk_runs_nothing_where_the_log_is_required(cli):
     state.mkdir(parents=True)
     (state / "permission-decisions.jsonl").symlink_to("/dev/full")
     cli.configure("[permissions]\naudit_required = true\n")
-    said, _ = bash(cli, "touch PWNED")
-    assert not (cli.work / "PWNED").exists() and "could not be recorded" in said
+    text, _ = bash(cli, "touch PWNED")
+    assert not (cli.work / "PWNED").exists() and "could not be recorded" in text
 
 
 def test_s752_processes_without_end_are_bounded_and_gone_afterwards(cli):
-    said, _ = bash(
+    text, _ = bash(
         cli, "i=0; while [ $i -lt 200 ]; do sleep 97531 & i=$((i+1)); done; wait", timeout_seconds=2
     )
-    assert "timed out" in said
+    assert "timed out" in text
     left = [p for p in os.listdir("/proc") if p.isdigit() and b"97531" in _argv(p)]
     assert left == []
 

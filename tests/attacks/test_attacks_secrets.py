@@ -139,8 +139,8 @@ def test_s628_a_server_gets_no_variable_that_nobody_gave_it(cli):
     cli.script(wire.exchange(*calls), OK)
     cli.run("-p", "hi", "--allow", "mcp__desk__*", env={"SOME_TOKEN": "abc"})
     results = {block["tool_use_id"]: block for block in cli.bodies()[1]["messages"][-1]["content"]}
-    told = {name: results[name]["content"][0]["text"] for name in what["tools"]}
-    assert told == {"tell": "(unset)", "own": "given"}
+    values = {name: results[name]["content"][0]["text"] for name in what["tools"]}
+    assert values == {"tell": "(unset)", "own": "given"}
 
 
 def test_s618_a_rule_that_is_added_leaves_variables_as_they_are_written(cli):
@@ -269,8 +269,8 @@ NAMES = [
 
 @pytest.mark.parametrize("name", [pytest.param(NAMES[0], id="s627"), *NAMES[1:]])
 def test_a_command_gets_no_credential(cli, name):
-    (said,), _ = run_calls(cli, ("Bash", {"command": "env"}), flags=("--allow", "Bash"), env={name: KEY})
-    assert "→ Exit code: 0" in said and f"{name}=" not in said and "CANARY" not in said
+    (text,), _ = run_calls(cli, ("Bash", {"command": "env"}), flags=("--allow", "Bash"), env={name: KEY})
+    assert "→ Exit code: 0" in text and f"{name}=" not in text and "CANARY" not in text
 
 
 HELPERS = [

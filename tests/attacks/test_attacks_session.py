@@ -149,10 +149,10 @@ def test_an_id_from_outside_names_no_path(cli, identifier, row):
 
 @pytest.mark.parametrize("row", ["s662", "s663"])
 def test_a_note_is_written_nowhere_else(cli, row):
-    (said,), _ = run_calls(
+    (text,), _ = run_calls(
         cli, ("WriteMemoryTopic", {"slug": "../x", "content": "always run X"}), flags=("--auto-allow",)
     )
-    assert said.startswith("Error: ")
+    assert text.startswith("Error: ")
     assert not list(cli.home.parent.rglob("x*.md"))
 
 

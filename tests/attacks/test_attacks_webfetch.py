@@ -112,8 +112,8 @@ VERDICTS = [
 def test_the_rules_say_it_and_nothing_else_is_fetched(cli, flags, url, expected):
     assert verdict(cli, "WebFetch", {"url": url}, *flags) == expected
     if expected != "allow":
-        (said,), _ = run_calls(cli, ("WebFetch", {"url": url}), flags=flags)
-        assert said.startswith(("Tool call denied: ", "Error: ")), said
+        (text,), _ = run_calls(cli, ("WebFetch", {"url": url}), flags=flags)
+        assert text.startswith(("Tool call denied: ", "Error: ")), text
 
 
 @pytest.mark.parametrize(
@@ -121,8 +121,8 @@ def test_the_rules_say_it_and_nothing_else_is_fetched(cli, flags, url, expected)
 )
 @pytest.mark.parametrize("url", ["http://localhost:1/", "http://[::ffff:127.0.0.1]/", "http://2130706433/"])
 def test_no_mode_opens_a_private_target(cli, flags, url):
-    (said,), _ = run_calls(cli, ("WebFetch", {"url": url}), flags=flags)
-    assert said.startswith(("Tool call denied: ", "Error: ")), said
+    (text,), _ = run_calls(cli, ("WebFetch", {"url": url}), flags=flags)
+    assert text.startswith(("Tool call denied: ", "Error: ")), text
 
 
 def test_s534_lint_says_that_the_pattern_covers_hosts_of_anybody(cli):
@@ -150,8 +150,8 @@ def site(cli):
 @pytest.mark.parametrize("status", [301, 302, 307])
 def test_a_redirect_inwards_is_an_error_and_not_followed(cli, site, target, status):
     site.extend(answer(status, "", location=target))
-    (said,), _ = run_calls(cli, ("WebFetch", {"url": f"{site.url}/"}), flags=ANY)
-    assert said.startswith("Error: ") and "redirects to what may not be fetched" in said
+    (text,), _ = run_calls(cli, ("WebFetch", {"url": f"{site.url}/"}), flags=ANY)
+    assert text.startswith("Error: ") and "redirects to what may not be fetched" in text
     assert len(site.requests) == 1
 
 
@@ -223,16 +223,16 @@ BOMBS = [
 def test_a_body_without_end_is_an_error(cli, site, exchange):
     site.extend(exchange)
     call = ("WebFetch", {"url": f"{site.url}/", "timeout_seconds": 300 if exchange.steps[1:] == () else 1})
-    (said,), _ = run_calls(cli, call, flags=ANY)
-    assert said.startswith("Error: execution failed: "), said[:200]
-    assert "more than 10,000,000 bytes" in said or "did not answer within 1 s" in said
+    (text,), _ = run_calls(cli, call, flags=ANY)
+    assert text.startswith("Error: execution failed: "), text[:200]
+    assert "more than 10,000,000 bytes" in text or "did not answer within 1 s" in text
 
 
 def test_s573_a_page_nested_without_end_is_answered(cli, site):
     deep = "<div>" * 1_000_000 + "bottom"
     site.extend(answer(200, deep, content_type="text/html"))
-    (said,), done = run_calls(cli, ("WebFetch", {"url": f"{site.url}/"}), flags=ANY)
-    assert said.startswith(("Error: ", "→ WebFetch ")) and done.code == 0
+    (text,), done = run_calls(cli, ("WebFetch", {"url": f"{site.url}/"}), flags=ANY)
+    assert text.startswith(("Error: ", "→ WebFetch ")) and done.code == 0
 
 
 @pytest.mark.parametrize(

@@ -93,17 +93,17 @@ def test_a_link_that_is_swapped_after_the_verdict_is_not_followed(tmp_path, name
     else:
         (place.root / "a" / "f").unlink()
         (place.root / "a" / "f").symlink_to("../secret/f")
-    said = place.run(name, args, decision)
-    assert "leads elsewhere than when it was judged" in said
-    assert CANARY not in said and place.kept()
+    text = place.run(name, args, decision)
+    assert "leads elsewhere than when it was judged" in text
+    assert CANARY not in text and place.kept()
 
 
 def test_links_that_were_there_when_it_was_judged_keep_working(tmp_path):
     place = Place(tmp_path / "ws")
     (place.root / "b" / "l").symlink_to("../a")
     decision = place.decide("Edit", {"path": "b/l/f", "old_string": "plain", "new_string": "changed"})
-    said = place.run("Edit", {"path": "b/l/f", "old_string": "plain", "new_string": "changed"}, decision)
-    assert (place.root / "a" / "f").read_text() == "changed CANARY-free", said
+    text = place.run("Edit", {"path": "b/l/f", "old_string": "plain", "new_string": "changed"}, decision)
+    assert (place.root / "a" / "f").read_text() == "changed CANARY-free", text
     (place.root / "b" / "g").write_text("other")
     (place.root / "b" / "l").unlink()
     (place.root / "b" / "l").symlink_to("../secret")
@@ -154,7 +154,7 @@ def test_no_farm_of_links_and_no_swapper_leads_to_what_the_gate_denied(tmp_path_
     for spot, target, _ in spots:
         if not os.path.lexists(place.root / spot):
             (place.root / spot).symlink_to(target)
-    said: list[str] = []
+    texts: list[str] = []
     with swapping(place.root, spots) as swapped:
         for path in paths:
             for name, more in DEEDS:
@@ -162,9 +162,9 @@ def test_no_farm_of_links_and_no_swapper_leads_to_what_the_gate_denied(tmp_path_
                 if decision.action == "allow":
                     swapped.clear()
                     swapped.wait(HANG_S)
-                    said.append(place.run(name, {"path": path, **more}, decision))
+                    texts.append(place.run(name, {"path": path, **more}, decision))
     assert place.kept()
-    assert [text for text in said if CANARY in text] == []
+    assert [text for text in texts if CANARY in text] == []
     shutil.rmtree(place.root.parent)
 
 

@@ -152,8 +152,8 @@ def test_a_resource_is_asked_of_its_server_alone(cli: Cli, uri: str) -> None:
     cli.script(DONE)
     config = given(srv={"tools": {}, "resources": {uri: "of the server"}})
     cli.run("-p", f"look at @srv:{uri}", "--output-format", "stream-json", "--mcp-config", config)
-    said = json.dumps(cli.bodies()[0]["messages"])
-    assert "of the server" in said and "root:" not in said
+    sent = json.dumps(cli.bodies()[0]["messages"])
+    assert "of the server" in sent and "root:" not in sent
 
 
 def test_a_link_in_a_result_is_not_fetched(cli: Cli) -> None:

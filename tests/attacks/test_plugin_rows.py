@@ -337,9 +337,9 @@ def test_what_is_signed_or_lies_about_itself_is_not_installed(cli, tmp_path):
         },
     )
     assert cli.run("plugin", "marketplace", "add", str(shop)).code == 0
-    said = cli.run("plugin", "marketplace", "list", "shop").out
-    assert "neither a signature of minisign nor" in said and "must stay in the marketplace" in said
-    assert said.count("no address of a git repository") == 2
+    listed = cli.run("plugin", "marketplace", "list", "shop").out
+    assert "neither a signature of minisign nor" in listed and "must stay in the marketplace" in listed
+    assert listed.count("no address of a git repository") == 2
     for name, words in (
         ("kit", "neither a signature"),
         ("other", "calls itself kit"),

@@ -253,6 +253,6 @@ def test_a_reason_goes_to_the_model_and_a_comment_does_not(place: Verdicts) -> N
         "[[permissions.rules]]\npattern = 'Bash:rm *'\naction = 'deny'\n"
         "reason = 'use git revert'\ncomment = 'since May'\n",
     )
-    found = place.run("perms", "test", "Bash", '{"command": "rm x"}')
-    assert "use git revert" in found.stdout
-    assert "since May" not in found.stdout
+    done = place.run("perms", "test", "Bash", '{"command": "rm x"}')
+    assert "use git revert" in done.stdout
+    assert "since May" not in done.stdout

@@ -28,18 +28,18 @@ def test_a_repository_within_is_protected_and_can_be_used_and_limits_hold():
             "head -c 2000000 /dev/zero > big; ulimit -u; ulimit -d; x=; while :; do x=$x; done",
             "python3 -c 'x = bytearray(1 << 30)'",
         )
-        done, said = bash(cli, *steps)
+        done, texts = bash(cli, *steps)
         assert (inner / ".git" / "config").read_text() == config
         assert not (inner / ".git" / "hooks" / "post-commit").exists() and inner.is_dir()
         assert (cli.work / "a" / ".claude" / "settings.json").read_text() == "{}"
         assert not (inner / ".caliban").exists() and not (inner / ".envrc").exists()
         log = subprocess.run(["git", "-C", str(inner), "log"], capture_output=True, check=True)
         assert b"kept" in log.stdout
-        assert "it may make no repository at the top" in said[2] and "git init*" in said[2]
+        assert "it may make no repository at the top" in texts[2] and "git init*" in texts[2]
         assert not (cli.work / ".git").exists()
         assert (cli.work / "big").stat().st_size <= 1 << 20
-        assert "\n300\n" in said[3] and "\n262144\n" in said[3] and "Exit code: 0" not in said[3]
-        assert "MemoryError" in said[4]
+        assert "\n300\n" in texts[3] and "\n262144\n" in texts[3] and "Exit code: 0" not in texts[3]
+        assert "MemoryError" in texts[4]
         assert "does not protect each" not in done.err
 
 
@@ -54,9 +54,9 @@ def test_a_tree_that_is_too_large_to_be_looked_through_is_named():
 
 def test_the_command_prints_the_profile_of_either_system(cli):
     (cli.work / ".git").mkdir()
-    told = cli.run("sandbox", "--profile", "seatbelt")
-    assert told.code == 0 and told.out.startswith("; not run: ")
-    lines = told.out.splitlines()
+    done = cli.run("sandbox", "--profile", "seatbelt")
+    assert done.code == 0 and done.out.startswith("; not run: ")
+    lines = done.out.splitlines()
     names = [line.split()[2].partition("=")[0] for line in lines if line.startswith("; -D ")]
     text = "\n".join(line for line in lines if not line.startswith(";"))
     assert names and profile_faults(text, names) == ()

@@ -38,10 +38,10 @@ def test_lines_of_a_denied_file_are_not_found(cli, flags, rule, path) -> None:
         ("Grep", {"pattern": "CANARY", "path": path}),
         ("Grep", {"pattern": "KEY", "glob": "**/{.env,a.*}"}),
     )
-    found, done = run_calls(cli, *searches, flags=(*flags, "--deny", rule))
+    texts, done = run_calls(cli, *searches, flags=(*flags, "--deny", rule))
     assert done.code == 0
-    assert "open.txt" in found[0]
-    assert all(CANARY not in text for text in found)
+    assert "open.txt" in texts[0]
+    assert all(CANARY not in text for text in texts)
 
 
 @pytest.mark.parametrize("pattern", ["secret/**", "**", "*/name.txt", "secret/name.txt", "s*/**/*"])
@@ -49,9 +49,9 @@ def test_s382_names_below_a_denied_folder_are_not_listed(cli, flags, pattern) ->
     (cli.work / "secret").mkdir()
     (cli.work / "secret" / "name.txt").write_text("x")
     (cli.work / "open.txt").write_text("x")
-    found, done = run_calls(cli, ("Glob", {"pattern": pattern}), flags=(*flags, "--deny", "Read:secret/**"))
+    texts, done = run_calls(cli, ("Glob", {"pattern": pattern}), flags=(*flags, "--deny", "Read:secret/**"))
     assert done.code == 0
-    assert "name.txt" not in found[0].replace(pattern, "")
+    assert "name.txt" not in texts[0].replace(pattern, "")
 
 
 @pytest.mark.parametrize(
@@ -95,6 +95,6 @@ def test_s922_a_configuration_of_the_search_program_does_nothing(cli, line) -> N
     for place in (cli.home / ".ripgreprc", cli.work / ".ripgreprc"):
         place.write_text(f"{line}\n")
         cli.extra["RIPGREP_CONFIG_PATH"] = str(place)
-        found, done = run_calls(cli, ("Grep", {"pattern": "a", "path": "."}), flags=("--allow", "Grep"))
-        assert (done.code, "a.txt" in found[0]) == (0, True)
+        texts, done = run_calls(cli, ("Grep", {"pattern": "a", "path": "."}), flags=("--allow", "Grep"))
+        assert (done.code, "a.txt" in texts[0]) == (0, True)
     assert not mark.exists()

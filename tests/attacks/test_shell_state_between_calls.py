@@ -65,9 +65,9 @@ def test_the_next_command_begins_anew(first: str, second: str, cli: Cli) -> None
     assert done.code == 0, done.err
     assert not any(Path(folder, "PWNED").exists() for folder in (cli.work, "/tmp"))
     assert not list((cli.work / ".caliban").iterdir())
-    said = results(cli)
-    assert str(cli.work) in said[-1]
-    assert "0000" not in said[-1]
+    texts = results(cli)
+    assert str(cli.work) in texts[-1]
+    assert "0000" not in texts[-1]
 
 
 def test_s020_what_is_not_allowed_is_refused_and_on_record(cli: Cli) -> None:
@@ -117,9 +117,9 @@ def outcome(cli: Cli, command: str, **more: int) -> str:
 
 
 def test_s753_endless_output_is_kept_in_part(cli: Cli) -> None:
-    said = outcome(cli, "yes", timeout_seconds=1)
-    assert "timed out" in said
-    assert len(said) < 200_000
+    text = outcome(cli, "yes", timeout_seconds=1)
+    assert "timed out" in text
+    assert len(text) < 200_000
 
 
 def test_s757_a_command_reads_nothing(cli: Cli) -> None:
@@ -128,6 +128,6 @@ def test_s757_a_command_reads_nothing(cli: Cli) -> None:
 
 
 def test_s759_a_line_of_a_million_characters_is_cut(cli: Cli) -> None:
-    said = outcome(cli, "head -c 1000000 /dev/zero | tr '\\0' a")
-    assert "aaaa" in said
-    assert len(said) < 200_000
+    text = outcome(cli, "head -c 1000000 /dev/zero | tr '\\0' a")
+    assert "aaaa" in text
+    assert len(text) < 200_000

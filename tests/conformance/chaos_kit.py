@@ -274,9 +274,9 @@ class Weather:
     def _status(self) -> Exchange:
         status = self._random.choice([*_KINDS, 429, 529])
         headers: dict[str, str] = {"content_type": "application/json"}
-        told = self._random.choice([None, None, ("retry_after_ms", "2"), ("retry_after", "86400")])
-        if status in (429, 503) and told is not None:
-            headers[told[0]] = told[1]
+        header = self._random.choice([None, None, ("retry_after_ms", "2"), ("retry_after", "86400")])
+        if status in (429, 503) and header is not None:
+            headers[header[0]] = header[1]
         return answer(status, self.wire.error(status, _KINDS[status]), **headers)
 
     def _sent(

@@ -230,10 +230,10 @@ def scenario(seed: int, sky: Sky, url: str, rates: Path) -> Scenario:
         )
         routes.append(route)
     switches: list[Switch] = []
-    told = RouterOptions(on_switch=switches.append, clock=anyio.current_time)
+    options = RouterOptions(on_switch=switches.append, clock=anyio.current_time)
     retry = RetryPolicy(first_delay_s=0.0, max_told_s=random.choice([0.02, 0.08]), max_told_retries=3)
     return Scenario(
-        router=RouterProvider(RouterConfig(routes=tuple(routes)), providers, told),
+        router=RouterProvider(RouterConfig(routes=tuple(routes)), providers, options),
         books=books,
         costs=costs,
         weathers=weathers,
@@ -313,11 +313,11 @@ def check_total(made: Scenario) -> None:
     account = made.costs.account
     assert account is not None
     rows = account.meter.rows
-    told = sum((row.usage for row in rows), Usage())
+    spent = sum((row.usage for row in rows), Usage())
     per_input, per_output = USD_PER_TOKEN
-    assert account.meter.total_usd == told.input_tokens * per_input + told.output_tokens * per_output
+    assert account.meter.total_usd == spent.input_tokens * per_input + spent.output_tokens * per_output
     known = sum(charge.billed.output_tokens for charge in made.books.charges.values())
-    assert told.output_tokens == known
+    assert spent.output_tokens == known
     if made.limit_usd is not None:
         dearest = max(
             (one.input_tokens * per_input + MOST_SEEN * per_output for one in _charged(made)), default=0

@@ -52,8 +52,8 @@ def test_quiet_keeps_the_line_away_and_frames_hold_it(cli):
     done = cli.run("-p", "go", *AUTO, *STREAM)
     assert done.frames[0]["permission_mode"] == "auto"
     frame = next(frame for frame in done.frames if frame.get("subtype") == "auto_mode")
-    told = {"tool_name": "Bash", "decision": "allow", "reason": "ordinary work", "source": "classifier"}
-    assert frame["details"] == told
+    details = {"tool_name": "Bash", "decision": "allow", "reason": "ordinary work", "source": "classifier"}
+    assert frame["details"] == details
 
 
 def test_what_the_classifier_costs_is_in_the_result_and_in_the_budget(cli):
@@ -273,9 +273,9 @@ def test_an_explanation_names_the_entry_that_decided(cli, command, code, pattern
     assert done.code == code
     assert done.out.startswith(f"MATCH: pattern={pattern} action={action}\n")
     assert f"auto mode: one of its lists decides: {pattern}\n" in done.out
-    told = cli.run("perms", "explain", "--json", *AUTO, "Bash", json.dumps({"command": command}))
+    explained = cli.run("perms", "explain", "--json", *AUTO, "Bash", json.dumps({"command": command}))
     rule = {"pattern": pattern, "action": action, "source": "auto-mode.toml"}
-    assert json.loads(told.out)["matched_rule"] == rule
+    assert json.loads(explained.out)["matched_rule"] == rule
 
 
 def test_the_log_names_the_entry_that_leaves_a_call_to_a_person(cli):

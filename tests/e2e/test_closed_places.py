@@ -40,8 +40,8 @@ def test_a_closed_folder_of_parts_costs_no_run_and_is_told(cli: Cli, name: str) 
     with closed(place(cli, name)) as folder:
         done = run_bound(cli, "-p", "hi")
         assert (done.code, done.out, UNFORESEEN in done.err) == (0, "Hello\n", False), done.err
-        told = [line for line in done.err.splitlines() if str(folder) in line]
-        assert told and all("ermission denied" in line for line in told), done.err
+        lines = [line for line in done.err.splitlines() if str(folder) in line]
+        assert lines and all("ermission denied" in line for line in lines), done.err
         for words in (("skills", "list"), ("sessions", "list"), ("trust", "show")):
             done = run_bound(cli, *words)
             assert (done.code, UNFORESEEN in done.err) == (0, False), (words, done.err)
@@ -62,8 +62,8 @@ def test_sessions_that_nobody_may_look_at_are_not_none(cli: Cli, mode: int) -> N
     with closed(place(cli, STORE)) as folder:
         folder.chmod(mode)
         done = run_bound(cli, "sessions", "list")
-    said = f"caliban: cannot look at {folder}: permission denied\n{HINT}"
-    assert (done.code, done.out, done.err) == (66, "", said)
+    expected = f"caliban: cannot look at {folder}: permission denied\n{HINT}"
+    assert (done.code, done.out, done.err) == (66, "", expected)
 
 
 def test_settings_in_a_closed_folder_are_told_with_the_way_on(cli: Cli) -> None:
@@ -71,8 +71,8 @@ def test_settings_in_a_closed_folder_are_told_with_the_way_on(cli: Cli) -> None:
     with closed(settings.parent) as folder:
         for words in (("-p", "hi"), ("mcp", "list"), ("plugin", "list"), ("config", "get", "model")):
             done = run_bound(cli, *words)
-            said = f"caliban: cannot look at {folder}/settings.toml: permission denied\n{HINT}"
-            assert (done.code, done.err) == (78, said), words
+            expected = f"caliban: cannot look at {folder}/settings.toml: permission denied\n{HINT}"
+            assert (done.code, done.err) == (78, expected), words
         for words in (("config", "set", "model", "two"), ("mcp", "add", "x", "--", "true")):
             done = run_bound(cli, *words)
             assert (done.code, UNFORESEEN in done.err, HINT in done.err) == (1, False, True), done.err

@@ -100,8 +100,8 @@ def test_a_file_that_looks_like_a_secret_is_not_attached_for_a_project_nobody_tr
     command(theirs(cli), "leak", "Read @.env.")
     (cli.work / ".env").write_text("TOKEN=very-secret")
     for args in ((), ("--expand-files",)):
-        text, said = sent(cli, "/leak", *args)
-        assert "very-secret" not in text and "@.env is not attached" in said
+        text, err = sent(cli, "/leak", *args)
+        assert "very-secret" not in text and "@.env is not attached" in err
 
 
 def test_the_output_of_a_line_stands_in_its_place_and_is_not_read_again(cli):

@@ -27,13 +27,13 @@ def test_print_names_scope_file_and_line_of_each_value_and_no_secret(cli):
     theirs(cli, "hooks.toml").write_text("disable_all_hooks = true\n")
     done = cli.run("config", "print", "--settings", '{"effort": "low"}')
     assert done.code == 0 and "s3cr3t" not in done.out + done.err
-    said = done.json
-    assert said["settings"]["permissions"]["deny"] == ["Bash:rm *", "WebFetch"]
-    assert said["settings"]["env"] == {"DEPLOY_TOKEN": "[secret]", "CI": "1"}
-    assert said["_sources"] == {
+    printed = done.json
+    assert printed["settings"]["permissions"]["deny"] == ["Bash:rm *", "WebFetch"]
+    assert printed["settings"]["env"] == {"DEPLOY_TOKEN": "[secret]", "CI": "1"}
+    assert printed["_sources"] == {
         "effort": "cli", "env": "user", "max_turns": "project", "model": "user", "permissions": "local"
     }  # fmt: skip
-    origins = said["_origins"]
+    origins = printed["_origins"]
     assert origins["model"] == [{"scope": "user", "file": str(own(cli)), "line": 1}]
     assert origins["env.CI"][0]["line"] == 5
     assert origins["effort"] == [{"scope": "cli", "file": None, "line": None}]
@@ -42,8 +42,8 @@ def test_print_names_scope_file_and_line_of_each_value_and_no_secret(cli):
         {"scope": "project", "file": project, "line": 4},
         {"scope": "local", "file": local, "line": 2},
     ]
-    assert said["_restart_required"] == ["model"]
-    (held,) = said["_no_effect"]
+    assert printed["_restart_required"] == ["model"]
+    (held,) = printed["_no_effect"]
     assert (held["key"], held["file"]) == ("disable_all_hooks", str(theirs(cli, "hooks.toml")))
     plain = cli.run("--setting-sources", "user", "config", "print", "--plain").out
     assert f'model = "m"  # user {own(cli)}:1; restart required\n' in plain

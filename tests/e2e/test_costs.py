@@ -129,8 +129,8 @@ def test_a_server_that_tells_nonsense_of_its_usage_is_estimated_and_kept_to_the_
     cli = free_cli
     (cli.work / "f").write_text("x")
     call = wire.reply(wire.tool_use("Read", {"path": "f"}), usage=Usage())
-    told = f'"input_tokens":{json.dumps(count)}'.encode()
-    pieces = [piece.replace(b'"input_tokens":0', told) for piece in call]
+    member = f'"input_tokens":{json.dumps(count)}'.encode()
+    pieces = [piece.replace(b'"input_tokens":0', member) for piece in call]
     assert pieces != call or count == 0
     cli.script(*(sse(*pieces) for _ in range(5)))
     done = cli.run("-p", "hi", "--max-budget-usd", "0.009", *JSON)
@@ -182,10 +182,10 @@ def test_what_is_estimated_of_a_reply_is_the_same_wherever_it_is_told(cli):
     pieces = (wire.thinking("größer, hm", signature="S"), wire.text("Let me see."))
     cli.script(wire.exchange(*pieces, wire.tool_use("Read", {"path": "f"}), usage=usage))
     cli.script(wire.exchange(wire.text("ok"), usage=usage))
-    told = cli.run("-p", "hi", *JSON).json
-    (entry,) = told["model_usage"].values()
-    assert told["usage"]["output_tokens"] == entry["output_tokens"] > 0
-    assert told["usage"]["estimated"] is entry["estimated"] is True
+    report = cli.run("-p", "hi", *JSON).json
+    (entry,) = report["model_usage"].values()
+    assert report["usage"]["output_tokens"] == entry["output_tokens"] > 0
+    assert report["usage"]["estimated"] is entry["estimated"] is True
 
 
 @pytest.mark.parametrize(("long_writes", "usd"), [(0, 3.75), (400_000, 4.65), (1_000_000, 6.0)])
@@ -199,7 +199,7 @@ def test_cache_writes_that_last_an_hour_have_their_own_price(cli, long_writes, u
         },
     }
     start, *others = wire.reply(wire.text("x"), usage=Usage(output_tokens=0))
-    told = json.loads(start.partition(b"data: ")[2])
-    told["message"]["usage"] |= usage
-    cli.script(sse(wire.event("message_start", message=told["message"]), *others))
+    event = json.loads(start.partition(b"data: ")[2])
+    event["message"]["usage"] |= usage
+    cli.script(sse(wire.event("message_start", message=event["message"]), *others))
     assert cli.run("-p", "hi", *JSON).json["total_cost_usd"] == pytest.approx(usd, abs=0.001)

@@ -82,8 +82,8 @@ def test_a_tool_is_held_back_until_a_search_finds_it_and_can_be_called_then(cli,
     done = cli.run(*STREAM, "--allow", "crm_find", env=desks("FIND", "RAIN"))
     assert (done.code, done.frames[-1]["result"]) == (0, "Done.")
     assert offered(cli) == [["ToolSearch"], ["ToolSearch", "crm_find"], ["ToolSearch", "crm_find"]]
-    found, ran = (frame["content"][0]["text"] for frame in done.of("tool_result"))
-    head, line = found.split("\n")
+    hit, ran = (frame["content"][0]["text"] for frame in done.of("tool_result"))
+    head, line = hit.split("\n")
     assert head == "→ ToolSearch 'customer name': 1 tool, to be called from your next reply on"
     assert json.loads(line) == {
         "name": "crm_find",

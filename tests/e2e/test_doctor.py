@@ -13,8 +13,8 @@ BARE = {"ANTHROPIC_API_KEY": "", **NO_URL}
 
 def rows(done) -> dict[str, tuple[str, str]]:
     """The rows of the doctor by name."""
-    found = (line.partition(" — ") for line in done.out.splitlines()[1:])
-    return {head.split(" ")[1]: (head.split(" ")[0], hint) for head, _, hint in found}
+    parts = (line.partition(" — ") for line in done.out.splitlines()[1:])
+    return {head.split(" ")[1]: (head.split(" ")[0], hint) for head, _, hint in parts}
 
 
 def test_doctor_asks_no_server_that_nobody_named(cli):
@@ -124,8 +124,8 @@ def test_doctor_says_how_the_local_model_is_installed(cli, tmp_path):
     (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['xllamacpp'] = None\n")
     done = cli.run("doctor", env={**BARE, "PYTHONPATH": str(tmp_path)})
     remedy = "pip install 'caliban-cli[local]'"
-    said = f"! local — the runtime for local models, xllamacpp, is not installed; {remedy}"
-    assert (done.code, said in done.out.splitlines()) == (1, True)  # there is no key for anthropic
+    row = f"! local — the runtime for local models, xllamacpp, is not installed; {remedy}"
+    assert (done.code, row in done.out.splitlines()) == (1, True)  # there is no key for anthropic
 
 
 def test_doctor_names_the_packages_that_claim_one_provider(cli, tmp_path):

@@ -159,8 +159,8 @@ def test_no_environment_makes_it_talk(cli, env):
     cli.script(OK)
     done = cli.run("-p", "hi", "--no-save", env=env)
     slow = ("Executing <", "caliban: 1 turn, ")  # a slow machine; the sum at the end
-    said = [line for line in done.err.splitlines() if not line.startswith(slow)]
-    assert (done.code, done.out, said) == (0, "ok\n", [])
+    lines = [line for line in done.err.splitlines() if not line.startswith(slow)]
+    assert (done.code, done.out, lines) == (0, "ok\n", [])
 
 
 def test_an_image_that_is_not_there_is_not_told_to_be_too_large(cli):

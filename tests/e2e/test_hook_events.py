@@ -65,10 +65,10 @@ def test_a_run_tells_its_events_in_order(cli):
     flags = ("--allow", "Write", "--allow", "Bash(echo *)", "--no-parallel-tools")
     done = cli.run("-p", "/ship it now", *flags)
     assert (done.code, done.out) == (0, "done\n"), done.err
-    told = logged(cli)
+    events = logged(cli)
     seen = [
         " ".join(filter(None, (one["hook_event_name"], one.get("agent_type"), one.get("tool_use_id"))))
-        for one in told
+        for one in events
     ]
     turn = ("PreTurn", "PostTurn")
     assert seen == [
@@ -88,7 +88,7 @@ def test_a_run_tells_its_events_in_order(cli):
         *("PostToolUse t6", "PostToolBatch", turn[1], turn[0], turn[1]),
         *("Stop", "SessionEnd"),
     ]
-    named = {name: [one for one in told if one["hook_event_name"] == name] for name in FIRED}
+    named = {name: [one for one in events if one["hook_event_name"] == name] for name in FIRED}
     (typed,) = named["UserPromptExpansion"]
     shown = ("command_name", "command_args", "prompt", "expansion_type")
     assert [typed[name] for name in shown] == ["ship", "it now", "Ship it now.", "slash_command"]
@@ -177,12 +177,12 @@ def test_at_the_terminal_hooks_hear_why_a_conversation_ends_and_the_next_begins(
             screen.wait(shown)
         screen.press("ctrl+d")
         assert screen.ended() == 0
-    told = [
+    events = [
         (one["hook_event_name"], one.get("source") or one["reason"])
         for one in logged(cli)
         if one["hook_event_name"] in ("SessionStart", "SessionEnd")
     ]
-    assert told == [
+    assert events == [
         ("SessionStart", "startup"),
         ("SessionEnd", "clear"),
         ("SessionStart", "clear"),

@@ -85,8 +85,8 @@ def test_each_event_is_told_to_a_shell_script_in_order(cli):
     )
     done = cli.run("-p", "go")
     assert (done.code, done.out) == (0, "done\n"), done.err
-    told = logged(cli)
-    seen = [(one["hook_event_name"], one.get("agent_type", ""), one.get("tool_use_id", "")) for one in told]
+    events = logged(cli)
+    seen = [(one["hook_event_name"], one.get("agent_type", ""), one.get("tool_use_id", "")) for one in events]
     agent = next(name for _, name, _ in seen if name)
     assert seen == [
         ("SessionStart", "", ""),
@@ -117,14 +117,14 @@ def test_each_event_is_told_to_a_shell_script_in_order(cli):
         ("Stop", "", ""),
         ("SessionEnd", "", ""),
     ]
-    read = told[3]
+    read = events[3]
     assert read["tool_name"] == "Read"
     assert read["tool_input"] == {"file_path": str(cli.work / "a.txt")}
     assert read["tool"] == {"name": "Read", "useId": "t1", "input": {"path": "a.txt"}}
     assert (read["cwd"], read["permission_mode"]) == (str(cli.work), "default")
-    assert (told[16]["tool_name"], told[17]["prompt"]) == ("Agent", "look")
-    assert told[4]["tool_response"]["filePath"] == str(cli.work / "a.txt")
-    assert told[0]["source"] == "startup"
+    assert (events[16]["tool_name"], events[17]["prompt"]) == ("Agent", "look")
+    assert events[4]["tool_response"]["filePath"] == str(cli.work / "a.txt")
+    assert events[0]["source"] == "startup"
 
 
 def test_a_run_that_fails_tells_stop_failure(cli):
@@ -147,8 +147,8 @@ def test_a_compaction_is_told_and_may_be_refused(cli):
     lines = b'{"type": "control", "subtype": "compact"}\n{"type": "user", "content": "go on"}\n'
     flags = ("-p", "--input-format", "stream-json", *STREAM, "-r", "s", "--sessions-dir", str(folder))
     log = f"{cli.work.parent}/log"
-    told = one(f"tr -d '\\n' >> '{log}'; echo >> '{log}'")
-    hooked(cli, {"PreCompact": [*told, *one("exit 2", "auto")], "PostCompact": told})
+    hook = one(f"tr -d '\\n' >> '{log}'; echo >> '{log}'")
+    hooked(cli, {"PreCompact": [*hook, *one("exit 2", "auto")], "PostCompact": hook})
     cli.script(wire.exchange(wire.text("What was: much.")), DONE)
     assert cli.run(*flags, stdin=lines).code == 0
     events = [(one["hook_event_name"], one["trigger"]) for one in logged(cli)]
@@ -161,8 +161,8 @@ def test_a_compaction_is_told_and_may_be_refused(cli):
 
 def test_a_person_who_is_asked_is_told_of_by_a_notification(cli):
     log = f"{cli.work.parent}/log"
-    told = one(f"tr -d '\\n' >> '{log}'; echo >> '{log}'")
-    hooked(cli, {"Notification": told, "PermissionRequest": told})
+    hook = one(f"tr -d '\\n' >> '{log}'; echo >> '{log}'")
+    hooked(cli, {"Notification": hook, "PermissionRequest": hook})
     cli.script(wire.exchange(wire.tool_use("Bash", {"command": "touch made"}, id="t1")))
     assert cli.run("-p", "go", "--session", "s", "--defer-approvals").code == 1
     assert [(one["hook_event_name"], one.get("notification_type")) for one in logged(cli)] == [
@@ -220,8 +220,8 @@ def test_what_a_command_printed_is_told_by_stream(cli):
     log = f"{cli.work.parent}/log"
     hooked(cli, {"PostToolUse": one(f"cat >> '{log}'", "Bash")})
     bash(cli, "echo out; echo err >&2")
-    (told,) = logged(cli)
-    response = told["tool_response"]
+    (event,) = logged(cli)
+    response = event["tool_response"]
     assert (response["stdout"], response["stderr"], response["interrupted"]) == ("out", "err", False)
 
 

@@ -33,8 +33,8 @@ def test_a_server_whose_manifest_is_given_is_known_before_it_was_asked_and_asked
     calc = HostedTools(add=lambda args: 5, more=lambda args: 6)
     cli.script(CALL, DONE, DONE)
     host = ToolHost(cli, {"calc": calc}, "--allow", "mcp__calc__*", named=False)
-    said = host.done("initialize", sdkMcpServers=["calc"], sdkMcpServerManifests={"calc": WHOLE})
-    assert said["sdk_mcp_manifests_parked"] == {"calc": "parked"} and "errors" not in said
+    answer = host.done("initialize", sdkMcpServers=["calc"], sdkMcpServerManifests={"calc": WHOLE})
+    assert answer["sdk_mcp_manifests_parked"] == {"calc": "parked"} and "errors" not in answer
     frames = host.prompt("one")
     (result,) = [frame for frame in frames if frame["type"] == "tool_result"]
     assert (result["content"][0]["text"], result["is_error"]) == ("5", False)
@@ -89,8 +89,8 @@ def test_a_manifest_that_is_none_is_answered_so_and_its_server_is_asked(cli):
     manifests = {**MALFORMED, "future": with_begun(protocolVersion="2031-01-01"), "calc": {"x": deep}}
     cli.script(CALL, DONE)
     host = ToolHost(cli, {"calc": HostedTools(add=lambda args: 5)}, "--allow", "mcp__calc__*", named=False)
-    said = host.done("initialize", sdkMcpServers=["calc"], sdkMcpServerManifests=manifests)
-    assert said["sdk_mcp_manifests_parked"] == {
+    answer = host.done("initialize", sdkMcpServers=["calc"], sdkMcpServerManifests=manifests)
+    assert answer["sdk_mcp_manifests_parked"] == {
         **dict.fromkeys(MALFORMED, "malformed"),
         "future": "protocol_version_mismatch",
         "calc": "malformed",
@@ -105,11 +105,11 @@ def test_a_manifest_without_a_server_is_not_honoured_by_its_name(cli):
     cli.script(DONE)
     host = ToolHost(cli, {"calc": HostedTools(), "gone": HostedTools()}, named=False)
     manifests = {"calc": WHOLE, "gone": WHOLE, "a b__c": WHOLE}
-    said = host.done(
+    answer = host.done(
         "initialize", sdkMcpServers=["calc", "a b__c"], mcpServers={}, sdkMcpServerManifests=manifests
     )
-    assert said["sdk_mcp_manifests_parked"] == dict.fromkeys(manifests, "not_honoured")
-    assert said["errors"].keys() == {"calc", "a b__c"} and "denied_mcp_servers" in said["errors"]["calc"]
+    assert answer["sdk_mcp_manifests_parked"] == dict.fromkeys(manifests, "not_honoured")
+    assert answer["errors"].keys() == {"calc", "a b__c"} and "denied_mcp_servers" in answer["errors"]["calc"]
     host.prompt("one")
     assert (methods(host), offered(cli)) == ([], [])
     assert host.end()[0] == 0

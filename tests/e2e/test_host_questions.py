@@ -60,10 +60,10 @@ def asked(cli, answers, *flags: str, tools=("form",)):
     flags = ("--allow", "mcp__desk__*", "--mcp-config", SERVERS, *flags)
     host = ToolHost(cli, {}, *flags, others=others, named=False)
     frames = host.prompt("go")
-    told = [json.loads(frame["content"][0]["text"]) for frame in frames if frame["type"] == "tool_result"]
+    heard = [json.loads(frame["content"][0]["text"]) for frame in frames if frame["type"] == "tool_result"]
     code, _ = host.end()
     assert code == 0
-    return told, [one for one in host.requests if one["subtype"] == "elicitation"]
+    return heard, [one for one in host.requests if one["subtype"] == "elicitation"]
 
 
 def done(**body):
@@ -80,9 +80,9 @@ def test_a_host_that_answers_questions_is_asked_what_servers_ask(cli):
         {"subtype": "error", "error": "Unsupported control request subtype: elicitation"},
     ]
     tools = ("form", "address", "form", "form", "address", "form")
-    told, requests = asked(cli, answers, "--permission-prompt-tool", "stdio", tools=tools)
-    assert told[0] == {"action": "accept", "content": {"name": "ada@example.com", "n": 3, "kind": "b"}}
-    assert [one["action"] for one in told[1:]] == ["accept", "decline", "decline", "cancel", "cancel"]
+    heard, requests = asked(cli, answers, "--permission-prompt-tool", "stdio", tools=tools)
+    assert heard[0] == {"action": "accept", "content": {"name": "ada@example.com", "n": 3, "kind": "b"}}
+    assert [one["action"] for one in heard[1:]] == ["accept", "decline", "decline", "cancel", "cancel"]
     assert requests[0] == {
         "subtype": "elicitation",
         "mcp_server_name": "desk",
@@ -101,6 +101,6 @@ def test_a_host_that_answers_questions_is_asked_what_servers_ask(cli):
 
 
 def test_a_host_that_answers_no_questions_is_not_asked_and_they_are_declined(cli):
-    told, requests = asked(cli, [])
-    assert [one["action"] for one in told] == ["decline"]
+    heard, requests = asked(cli, [])
+    assert [one["action"] for one in heard] == ["decline"]
     assert requests == []

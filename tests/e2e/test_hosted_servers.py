@@ -103,10 +103,10 @@ def test_whatever_a_host_answers_no_call_waits_for_ever(cli):
     turns = [call("mcp__calc__add", {"a": n}, id=f"c{n}") for n in range(len(odd) + 1)]
     cli.script(*turns, DONE)
     host = ToolHost(cli, {"calc": calc}, "--allow", "mcp__calc__add", others=others)
-    said = results(host.prompt("one"))
-    assert [is_error for _, is_error in said] == [True] * len(odd) + [False]
-    assert said[-1] == ("5", False)
-    assert "the callback raised" in said[0][0] and "holds no mcp_response" in said[1][0]
+    outcomes = results(host.prompt("one"))
+    assert [is_error for _, is_error in outcomes] == [True] * len(odd) + [False]
+    assert outcomes[-1] == ("5", False)
+    assert "the callback raised" in outcomes[0][0] and "holds no mcp_response" in outcomes[1][0]
     assert host.end()[0] == 0
 
 

@@ -250,8 +250,8 @@ def test_a_provider_whose_extra_is_missing_is_told_with_the_extra(cli, command):
 
 def test_status_looks_for_the_key_that_the_options_ask_for(cli):
     cli.configure('[provider.google.options]\nproject = "my-project"\n')
-    said = cli.run("status", "--provider", "google", env={"GEMINI_API_KEY": "studio"}).out
-    assert "key:      from the environment variable GEMINI_API_KEY" not in said
+    shown = cli.run("status", "--provider", "google", env={"GEMINI_API_KEY": "studio"}).out
+    assert "key:      from the environment variable GEMINI_API_KEY" not in shown
 
 
 def is_running(pid: int) -> bool:
@@ -298,13 +298,13 @@ def test_a_fault_of_somebody_elses_provider_is_told_as_theirs(cli, tmp_path, fau
     (site / "theirs.py").write_text(BROKEN)
     (site / "leaves.py").write_text("raise SystemExit(4)\n")
     done = cli.run(*command, "--provider", "theirs", env={"PYTHONPATH": str(site)})
-    said = done.out + done.err
+    output = done.out + done.err
     refused = fault in ("ODD", "LEAVES") and command != ("doctor",)
-    assert (done.code, "fault in caliban" in said, "Traceback" in said) == (
+    assert (done.code, "fault in caliban" in output, "Traceback" in output) == (
         64 if refused else 1,
         False,
         False,
     )
-    assert "the provider 'theirs' " in said
+    assert "the provider 'theirs' " in output
     if command == ("doctor",):
-        assert "✓ workspace" in said
+        assert "✓ workspace" in output

@@ -300,8 +300,8 @@ def test_what_a_library_says_of_a_broken_pdf_does_not_stand_between_our_lines(cl
     )
     cli.script(wire.exchange(wire.tool_use("Read", {"path": "a.pdf"})), OK)
     done = cli.run("-p", "go")
-    said = [line.partition(" ")[0] for line in done.err.splitlines() if line]
-    assert (done.code, said) == (0, ["[Read", "caliban:", "caliban:"])
+    speakers = [line.partition(" ")[0] for line in done.err.splitlines() if line]
+    assert (done.code, speakers) == (0, ["[Read", "caliban:", "caliban:"])
 
 
 def test_a_model_that_takes_no_pdf_is_given_its_text(cli, blind):

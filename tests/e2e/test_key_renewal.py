@@ -164,11 +164,11 @@ def test_the_program_gets_what_it_needs_and_nobody_elses_keys(cli):
     (cli.work / ".caliban" / "settings.toml").write_text(steering)
     cli.script(DONE)
     assert cli.run("-p", "hi", "--trust-project", env={**secret, **given}).code == 0
-    found = dict(line.split("=", 1) for line in names.read_text().splitlines())
+    variables = dict(line.split("=", 1) for line in names.read_text().splitlines())
     for name in ("_", "PWD", "SHLVL", "OLDPWD"):  # the shell's own
-        found.pop(name, None)
+        variables.pop(name, None)
     kept = {name: value for name, value in cli.env.items() if name in ("PATH", "LANG")}
-    assert found == {
+    assert variables == {
         **kept,
         **given,
         "HOME": str(cli.home),

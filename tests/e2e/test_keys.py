@@ -79,11 +79,11 @@ def test_each_shape_of_a_helper_gives_the_key_and_no_shell_reads_it(cli, shape):
     done = ask_once(cli, ANTHROPIC_API_KEY="of-the-environment")
     assert (done.code, done.out) == (0, "answered\n"), done.err
     assert sent(cli) == [KEY]
-    told = {
+    lines = {
         "string with words": "anthropic|300000|a b|c|",
         "object": "anthropic|1234|a b|$HOME|",
     }
-    assert log.read_text() == told.get(shape, "anthropic|300000|")  # once, with an empty input
+    assert log.read_text() == lines.get(shape, "anthropic|300000|")  # once, with an empty input
 
 
 def test_a_path_with_a_space_is_one_program(cli):

@@ -47,11 +47,11 @@ def test_on_a_terminal_the_loading_is_announced(cli):
     )
     os.close(child)
     out = process.communicate(timeout=HANG_S)[0]
-    said = os.read(parent, 65536).decode()
+    shown = os.read(parent, 65536).decode()
     os.close(parent)
-    assert process.returncode == 0, said
+    assert process.returncode == 0, shown
     assert out.strip()
-    assert "loading" in said
+    assert "loading" in shown
 
 
 def test_a_missing_model_file_is_named(cli):

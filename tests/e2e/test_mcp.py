@@ -379,9 +379,9 @@ def test_resources_are_read_of_their_server_by_call_and_by_mention(cli):
         "--allow", "ReadMcpResource", "--allow", "ListMcpResources",
     )  # fmt: skip
     assert done.code == 0, done.err
-    said = [block["text"] for block in cli.bodies()[0]["messages"][0]["content"]]
-    assert any("[@desk:note://one]" in text for text in said)
-    assert any(text == "[embedded resource: note://one]\nthe first note" for text in said)
+    parts = [block["text"] for block in cli.bodies()[0]["messages"][0]["content"]]
+    assert any("[@desk:note://one]" in text for text in parts)
+    assert any(text == "[embedded resource: note://one]\nthe first note" for text in parts)
     assert len(told(done, "@desk:note://none is not attached")) == 1
     assert texts(done)[0].splitlines() == ["desk: note://one r", "desk: file:///etc/passwd r"]
     assert texts(done)[1] == "[embedded resource: file:///etc/passwd]\nnot the file"

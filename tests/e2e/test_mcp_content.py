@@ -21,8 +21,8 @@ PNG, JPEG = sample_image("image/png"), sample_image("image/jpeg")
 
 
 def image(data: str, kind: str | None = "image/png") -> dict[str, Any]:
-    said = {} if kind is None else {"mimeType": kind}
-    return {"content": [{"type": "image", "data": data, **said}]}
+    mime = {} if kind is None else {"mimeType": kind}
+    return {"content": [{"type": "image", "data": data, **mime}]}
 
 
 def resource(**said: str) -> dict[str, Any]:
@@ -64,9 +64,9 @@ WRITTEN = {
 
 def test_an_image_is_what_its_bytes_say_however_a_server_writes_it(cli, tmp_path):
     sent = {name: b64encode(own_png(number)).decode() for number, name in enumerate(WRITTEN)}
-    found = answers(cli, tmp_path, {name: way(sent[name]) for name, way in WRITTEN.items()})
+    contents = answers(cli, tmp_path, {name: way(sent[name]) for name, way in WRITTEN.items()})
     sent["jpg"] = b64encode(JPEG).decode()
-    for name, parts in found.items():
+    for name, parts in contents.items():
         kind = "image/jpeg" if name == "jpg" else "image/png"
         assert parts[-1].get("source") == {"type": "base64", "media_type": kind, "data": sent[name]}, name
 
@@ -82,11 +82,11 @@ def test_what_is_no_image_never_reaches_a_model_as_one(cli, tmp_path):
         "file": resource(blob=b64encode(b"junk").decode(), mimeType="image/png"),
         "large": image(b64encode(PNG[:-12] + b"\0" * 9_000_000).decode()),
     }
-    found = answers(cli, tmp_path, tools)
-    for name, parts in found.items():
+    contents = answers(cli, tmp_path, tools)
+    for name, parts in contents.items():
         assert [part["type"] for part in parts] == ["text"], name
         assert parts[0]["text"].startswith("["), name
-    assert "image/svg+xml" in found["svg"][0]["text"]
+    assert "image/svg+xml" in contents["svg"][0]["text"]
 
 
 def test_a_document_is_one_and_a_file_of_text_is_read(cli, tmp_path):
@@ -95,10 +95,10 @@ def test_a_document_is_one_and_a_file_of_text_is_read(cli, tmp_path):
         "bytes": resource(blob=b64encode(b"\xff\xfe\x00").decode(), mimeType="text/plain"),
         "pdf": resource(blob=b64encode(b"%PDF-1.4 no more").decode(), mimeType="application/pdf"),
     }
-    found = answers(cli, tmp_path, tools)
-    assert found["json"][0]["text"] == '[embedded resource: x://a]\n{"a": 1}'
-    assert found["bytes"][0]["text"] == "[embedded resource: x://a, 3 bytes, which is no text]"
-    assert found["pdf"][0]["text"].startswith("[embedded resource: x://a, 16 bytes, which is not shown: ")
+    contents = answers(cli, tmp_path, tools)
+    assert contents["json"][0]["text"] == '[embedded resource: x://a]\n{"a": 1}'
+    assert contents["bytes"][0]["text"] == "[embedded resource: x://a, 3 bytes, which is no text]"
+    assert contents["pdf"][0]["text"].startswith("[embedded resource: x://a, 16 bytes, which is not shown: ")
 
 
 @pytest.mark.parametrize(

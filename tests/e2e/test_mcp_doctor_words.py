@@ -138,8 +138,8 @@ class _Handler(BaseHTTPRequestHandler):
             "tools/list": {"tools": [{"name": "note", "inputSchema": {"type": "object"}}]},
         }
         result = known.get(request["method"])
-        said = {"error": {"code": -32601, "message": "no"}} if result is None else {"result": result}
-        return json.dumps({"jsonrpc": "2.0", "id": request["id"], **said})
+        outcome = {"error": {"code": -32601, "message": "no"}} if result is None else {"result": result}
+        return json.dumps({"jsonrpc": "2.0", "id": request["id"], **outcome})
 
     def _answer(self, status: int, kind: str, body: str) -> None:
         self.send_response(status)

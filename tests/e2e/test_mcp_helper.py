@@ -27,8 +27,10 @@ def reply(request: Request) -> Exchange:
         "tools/list": {"tools": [{"name": "tell", "inputSchema": {"type": "object"}}]},
         "tools/call": {"content": [{"type": "text", "text": f"asked with {request.headers.get('x-key')}."}]},
     }.get(message["method"])
-    said = {"error": {"code": -32601, "message": "no such method"}} if result is None else {"result": result}
-    body = json.dumps({"jsonrpc": "2.0", "id": message["id"], **said}).encode()
+    outcome = (
+        {"error": {"code": -32601, "message": "no such method"}} if result is None else {"result": result}
+    )
+    body = json.dumps({"jsonrpc": "2.0", "id": message["id"], **outcome}).encode()
     return Exchange(status=200, headers={"content-type": "application/json"}, steps=(Send(body),))
 
 

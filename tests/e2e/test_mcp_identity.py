@@ -77,9 +77,9 @@ def test_a_run_logs_in_by_the_id_token_of_a_file_and_shows_nothing_of_it(cli):
         assert exchange["subject_token"] == token and form["assertion"].startswith("jag-")
         assert f"logged in with {world.issuer}, until " in listed.out and ", then renewed" in listed.out
         assert "~/id-token" in shown.out, "a place is no secret"
-        told = "".join(each.out + each.err for each in (done, listed, shown)) + written(cli)
+        output = "".join(each.out + each.err for each in (done, listed, shown)) + written(cli)
         secrets = (token, form["assertion"], SECRET, IDP_SECRET, *world._access)
-    assert not any(secret in told for secret in secrets)
+    assert not any(secret in output for secret in secrets)
 
 
 def test_a_person_logs_in_without_a_browser_by_a_variable_or_a_program(cli):
@@ -108,16 +108,16 @@ def test_a_file_that_others_can_read_and_what_is_no_file_is_not_used(cli):
     with world_of() as world:
         path = token_file(cli, world.signed_in(), 0o640)
         cli.configure(entry(world, 'idp_id_token_file = "~/id-token"'))
-        told = [cli.run("mcp", "login", "notes", env=ENV)]
+        runs = [cli.run("mcp", "login", "notes", env=ENV)]
         path.chmod(0o600)
         for data in (b"", b"\xff\xfe\x00nonsense", b"x" * 70_000):
             path.write_bytes(data)
-            told.append(cli.run("mcp", "login", "notes", env=ENV))
+            runs.append(cli.run("mcp", "login", "notes", env=ENV))
         path.unlink()
         path.mkdir()
-        told.append(cli.run("mcp", "login", "notes", env=ENV))
+        runs.append(cli.run("mcp", "login", "notes", env=ENV))
         cli.configure(entry(world, 'idp_id_token_file = "id-token"'))
-        told.append(cli.run("mcp", "login", "notes", env=ENV))
+        runs.append(cli.run("mcp", "login", "notes", env=ENV))
         assert world.exchanges == []
     words = (
         "can be read or changed by others (mode 0640)",
@@ -127,8 +127,8 @@ def test_a_file_that_others_can_read_and_what_is_no_file_is_not_used(cli):
         "is a directory",
         "must be an absolute path",
     )
-    for done, said in zip(told, words, strict=True):
-        assert done.code == 1 and said in done.err and "Traceback" not in done.err, done.err
+    for done, phrase in zip(runs, words, strict=True):
+        assert done.code == 1 and phrase in done.err and "Traceback" not in done.err, done.err
 
 
 def test_what_is_incomplete_is_refused_by_its_name(cli):

@@ -70,10 +70,10 @@ def test_a_person_logs_in_and_a_run_calls_a_tool_with_that(cli):
         checked = cli.run("mcp", "doctor", "notes")
     for finished in (shown, listed, checked):
         assert f"logged in with {world.issuer}, until " in finished.out, finished.out
-    told = everything_but_the_file(cli) + "".join(
+    output = everything_but_the_file(cli) + "".join(
         each.out + each.err for each in (done, shown, listed, checked, before, asked)
     )
-    assert len(secrets) == 2 and not any(secret in told + out + err for secret in secrets)
+    assert len(secrets) == 2 and not any(secret in output + out + err for secret in secrets)
     assert cli.run("mcp", "logout", "notes").out == "removed the login to the MCP server notes\n"
     assert json.loads(tokens_file(cli).read_text())["keys"] == {}
     assert cli.run("mcp", "logout", "notes").out == "there is no login to notes\n"
@@ -268,8 +268,8 @@ def test_two_processes_never_spend_one_refresh_token_twice(cli):
             for racer in racers:
                 racer.stdin.write(b"go\n")
                 racer.stdin.flush()
-            said = [racer.communicate(timeout=HANG_S)[0] for racer in racers]
-            assert len(set(said)) == 1 and said[0].startswith(b"Bearer access-")
+            headers = [racer.communicate(timeout=HANG_S)[0] for racer in racers]
+            assert len(set(headers)) == 1 and headers[0].startswith(b"Bearer access-")
             assert (world.refreshes, world.double_spends) == (round_, 0)
         cli.script(CALL, DONE)
         assert texts(cli.run(*RUN)) == ["echo: hi"]

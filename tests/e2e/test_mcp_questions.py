@@ -58,8 +58,8 @@ def test_hooks_are_told_what_a_server_asks_and_answer_it(cli):
     log = hooked(
         cli, Elicitation=says("Elicitation", action="accept", content={"name": "Ada"}), ElicitationResult=""
     )
-    told, done = asked(cli, "--include-hook-events")
-    assert told == [{"action": "accept", "content": {"name": "Ada", "n": 3}}]
+    heard, done = asked(cli, "--include-hook-events")
+    assert heard == [{"action": "accept", "content": {"name": "Ada", "n": 3}}]
     first, second = map(json.loads, log.read_text().split("\n")[:-1])
     mine = ("hook_event_name", "mcp_server_name", "mode")
     assert [first[name] for name in mine] == ["Elicitation", "desk", "form"]
@@ -83,8 +83,8 @@ def test_an_answer_may_be_changed_before_the_server_hears_it_or_taken_back(cli):
         Elicitation=says("Elicitation", action="accept", content={"name": "Ada"}),
         ElicitationResult="echo 'no names' >&2; exit 2",
     )
-    told, done = asked(cli)
-    assert told == [{"action": "decline"}]
+    heard, done = asked(cli)
+    assert heard == [{"action": "decline"}]
     assert "a hook: no names" in warned(done, "mcp_declined")[0]
 
 
@@ -105,16 +105,16 @@ def test_an_answer_may_be_changed_before_the_server_hears_it_or_taken_back(cli):
 )
 def test_what_is_no_clear_answer_is_a_no(cli, hook, why):
     hooked(cli, Elicitation=hook)
-    told, done = asked(cli)
-    assert told == [{"action": "cancel" if "cancel" in hook else "decline"}]
+    heard, done = asked(cli)
+    assert heard == [{"action": "cancel" if "cancel" in hook else "decline"}]
     (words,) = warned(done, "mcp_declined")
     assert why in words
 
 
 def test_an_address_that_is_none_to_open_is_declined_whatever_a_hook_says(cli):
     log = hooked(cli, Elicitation=says("Elicitation", action="accept"))
-    told, done = asked(cli, tools=("address",))
-    assert told == [{"action": "decline"}]
+    heard, done = asked(cli, tools=("address",))
+    assert heard == [{"action": "decline"}]
     event = json.loads(log.read_text().split("\n")[0])
     assert (event["mode"], event["url"], event["elicitation_id"]) == ("url", URL["url"], "e1")
     (words,) = warned(done, "mcp_declined")
@@ -123,11 +123,11 @@ def test_an_address_that_is_none_to_open_is_declined_whatever_a_hook_says(cli):
 
 def test_a_rule_declines_before_any_hook_is_asked(cli):
     log = hooked(cli, Elicitation=says("Elicitation", action="accept", content={"name": "Ada"}))
-    told, done = asked(cli, "--deny", "Elicit(desk)")
-    assert told == [{"action": "decline"}] and not log.exists()
+    heard, done = asked(cli, "--deny", "Elicit(desk)")
+    assert heard == [{"action": "decline"}] and not log.exists()
     assert "(a rule denies it)" in warned(done, "mcp_declined")[0]
-    told, _ = asked(cli, "--deny", "Elicit(other)")
-    assert told[0]["action"] == "accept"
+    heard, _ = asked(cli, "--deny", "Elicit(other)")
+    assert heard[0]["action"] == "accept"
 
 
 def test_a_resource_of_a_prompt_needs_no_rule_and_a_rule_denies_it(cli):

@@ -66,10 +66,10 @@ def test_one_that_cannot_be_used_costs_no_other_of_an_import(cli):
 
 
 def test_what_a_server_says_of_a_password_in_its_entry_is_not_shown(cli):
-    said = "import os, sys; sys.exit('dying with ' + os.environ['MY_PASSWORD'])"
+    program = "import os, sys; sys.exit('dying with ' + os.environ['MY_PASSWORD'])"
     env = {"MY_PASSWORD": "hunter2-hunter2"}
     cli.run(
-        "mcp", "add-json", "far", json.dumps({"command": sys.executable, "args": ["-c", said], "env": env})
+        "mcp", "add-json", "far", json.dumps({"command": sys.executable, "args": ["-c", program], "env": env})
     )
     for words in ((), ("--json",)):
         done = cli.run("mcp", "doctor", "far", *words)

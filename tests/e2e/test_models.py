@@ -109,8 +109,8 @@ def test_an_effort_is_sent_or_told_to_do_nothing(cli, model, is_told):
 def test_the_highest_efforts_are_sent_or_told_to_be_lowered(cli, model, effort, sent):
     cli.script(anthropic.exchange(anthropic.text("x"), model=model))
     done = cli.run("-p", "hi", "--model", model, "--settings", json.dumps({"effort": effort}))
-    told = f"{model} takes no effort {effort}; it is asked for {sent}"
-    assert (done.code, cli.bodies()[0]["output_config"], told in done.err) == (
+    remark = f"{model} takes no effort {effort}; it is asked for {sent}"
+    assert (done.code, cli.bodies()[0]["output_config"], remark in done.err) == (
         0,
         {"effort": sent},
         sent != effort,
@@ -151,8 +151,8 @@ def test_a_run_with_a_retired_name_says_so_once_and_what_to_ask_instead(cli):
     with LoopbackServer([exchange]) as server:
         env = {"GEMINI_API_KEY": "k", "GEMINI_BASE_URL": server.url}
         done = cli.run("-p", "hi", "--provider", "google", "--model", "gemini-2.0-flash", env=env)
-    told = f"retired 2026-06-01 by its vendor (as of {AS_OF}); ask for gemini-3.8-flash instead"
-    assert (done.code, done.err.count(told)) == (0, 1)
+    remark = f"retired 2026-06-01 by its vendor (as of {AS_OF}); ask for gemini-3.8-flash instead"
+    assert (done.code, done.err.count(remark)) == (0, 1)
 
 
 def test_a_fallback_with_a_last_day_is_told_of_as_well(cli):

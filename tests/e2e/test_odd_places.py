@@ -90,15 +90,15 @@ def interrupted(cli: Cli, *words: str, asks: str, env: dict[str, str] | None = N
     process = cli.start(*words, stdin=theirs, env=env)
     os.close(theirs)
     assert process.stderr is not None
-    told = b""
-    while asks.encode() not in told:
+    printed = b""
+    while asks.encode() not in printed:
         piece = os.read(process.stderr.fileno(), 1 << 16)
-        assert piece, told
-        told += piece
+        assert piece, printed
+        printed += piece
     process.send_signal(signal.SIGINT)
     _, rest = process.communicate(timeout=HANG_S)
     os.close(ours)
-    return process.returncode, (told + rest).decode()
+    return process.returncode, (printed + rest).decode()
 
 
 def test_one_interrupt_ends_a_question(cli: Cli) -> None:

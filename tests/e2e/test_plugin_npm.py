@@ -38,8 +38,8 @@ class Registry:
     def publish(self, version: str, data: bytes, *, host: str = "", digest: str = "") -> None:
         path = f"/{NAME}/-/kit-{version}.tgz"
         self.pages[path] = data
-        found = digest or f"sha512-{base64.b64encode(hashlib.sha512(data).digest()).decode()}"
-        dist = {"tarball": f"http://{host or self.place}{path}", "integrity": found}
+        integrity = digest or f"sha512-{base64.b64encode(hashlib.sha512(data).digest()).decode()}"
+        dist = {"tarball": f"http://{host or self.place}{path}", "integrity": integrity}
         self.versions[version] = {"name": NAME, "version": version, "dist": dist}
         packument = {"name": NAME, "dist-tags": {"latest": version}, "versions": self.versions}
         self.pages["/@acme%2fkit"] = json.dumps(packument).encode()
@@ -52,8 +52,8 @@ class Registry:
     def refused(self, words: str, *args: str, may_be_npm: bool = False) -> None:
         """It is refused in these words; some versions of npm look into a tarball first."""
         done = self.cli.run("plugin", *(args or ("install", "kit@shop", "--yes")))
-        said = words in done.err or (may_be_npm and "npm pack failed" in done.err)
-        assert (done.code, said) == (1, True), done.err
+        fits = words in done.err or (may_be_npm and "npm pack failed" in done.err)
+        assert (done.code, fits) == (1, True), done.err
         assert not (self.cli.home / "ran").exists()
 
 
@@ -81,8 +81,8 @@ def test_a_package_installs_updates_and_goes_back_without_anything_of_it_run(cli
         cli.home / ".local" / "share" / "caliban",
     }
     info = cli.run("plugin", "info", "kit").json
-    found = registry.versions["1.0.0"]["dist"]["integrity"]
-    assert (info["package"], info["integrity"]) == (f"{NAME}@1.0.0", found)
+    integrity = registry.versions["1.0.0"]["dist"]["integrity"]
+    assert (info["package"], info["integrity"]) == (f"{NAME}@1.0.0", integrity)
     assert "Greet Ada as the first would." in said(ask(cli, prompt=PROMPT)[1])
 
     registry.publish("1.0.0", packed("1.0.0", word="evil"))

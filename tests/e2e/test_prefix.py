@@ -79,8 +79,8 @@ def converse(cli, wire: Wire) -> list[Request]:
             )
             refused = [request.body[-300:] for request in server.refused]
             assert done.code == 0, f"{done.err}\n{done.out}\n{refused}"
-            told = [line for line in done.err.splitlines() if "no price is known" not in line]
-            assert told == [], "a break of the prefix would be told here"
+            lines = [line for line in done.err.splitlines() if "no price is known" not in line]
+            assert lines == [], "a break of the prefix would be told here"
             assert done.json["session_id"] == ("old", "old", "new")[place]
         return [request for request in server.requests if Model.is_turn(request)]
 
@@ -143,7 +143,7 @@ def test_each_request_begins_with_the_bytes_of_the_one_before(cli, name):
         check_marks([request.body for request in requests])
     for place, request in enumerate(requests):
         assert wire.marks or b"cache_control" not in request.body
-        written = [said.secret.encode() for said in conversation[:place]]
+        written = [turn.secret.encode() for turn in conversation[:place]]
         missing = [secret for secret in written if secret not in request.body]
         assert not (wire.secrets and missing), f"{missing[0]!r} did not come back in request {place + 1}"
 

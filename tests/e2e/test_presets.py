@@ -266,23 +266,23 @@ def _with_helper(cli, settings, call, *, key="k1"):
 def test_the_file_of_an_agent_may_name_a_model_of_another_provider(cli):
     usage = Usage(input_tokens=40, output_tokens=2)
     with LoopbackServer(default=chat.exchange(chat.text("groq helps"), usage=usage)) as groq:
-        told = _with_helper(cli, GROQ.format(url=groq.url), HELPER)
+        text = _with_helper(cli, GROQ.format(url=groq.url), HELPER)
         assert [request.json["model"] for request in groq.requests] == ["llama"]
         assert groq.requests[0].headers["authorization"] == "Bearer k1"
-    assert "groq helps" in told
+    assert "groq helps" in text
 
 
 def test_an_agent_whose_provider_has_no_key_says_so_and_the_run_goes_on(cli):
-    told = _with_helper(cli, "", HELPER, key="")
-    assert "there is no API key for groq" in told
+    text = _with_helper(cli, "", HELPER, key="")
+    assert "there is no API key for groq" in text
 
 
 def test_where_prompts_go_to_is_not_for_the_model_at_work_to_say(cli):
     call = {"description": "d", "prompt": "p", "model": "groq/llama"}
     with LoopbackServer() as groq:
-        told = _with_helper(cli, GROQ.format(url=groq.url), call)
+        text = _with_helper(cli, GROQ.format(url=groq.url), call)
         assert groq.requests == ()
-    assert "of another provider than anthropic: only the file of an agent names one" in told
+    assert "of another provider than anthropic: only the file of an agent names one" in text
 
 
 def test_a_gateway_that_does_not_stream_runs_tools_and_answers_all_the_same(cli):

@@ -96,9 +96,9 @@ def test_a_resumed_session_says_which_part_of_its_prompt_is_not_what_it_was(cli)
     same = cli.run("-p", "on", "-r", "s", *FRAMES)
     assert same.of("warning") == []
     bare = cli.run("-p", "on", "-r", "s", "--no-tools", *FRAMES)
-    (told,) = bare.of("warning")
-    assert told["subtype"] == "cache_break"
-    assert told["details"]["part"] == "tool Read, which is gone"
+    (warning,) = bare.of("warning")
+    assert warning["subtype"] == "cache_break"
+    assert warning["details"]["part"] == "tool Read, which is gone"
     other = cli.run("-p", "on", "-r", "s", "--no-tools", "--system", "Be brief.")
     assert "the provider's prompt cache cannot be reused beyond system message 1, which changed" in other.err
 

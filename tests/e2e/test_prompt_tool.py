@@ -215,10 +215,10 @@ def test_foreign_late_and_double_answers_change_nothing(cli):
         host.answer(first, {"behavior": "allow"})
         host.answer(second, {"behavior": "deny", "message": "no"})
         assert len(host.result()["permission_denials"]) == 2
-        told = "\n".join(warnings(host))
-    assert "there is no question nobody" in told
-    assert told.count("names no request_id") == 2
-    assert told.count("twice") >= 2
+        text = "\n".join(warnings(host))
+    assert "there is no question nobody" in text
+    assert text.count("names no request_id") == 2
+    assert text.count("twice") >= 2
     assert not (cli.work / "made").exists() and not (cli.work / "listed").exists()
 
 
@@ -332,7 +332,7 @@ def test_one_bad_update_voids_all_and_the_call_was_allowed_all_the_same(cli, cha
         host.answer(host.frames[-1], {**good, "updatedPermissions": [*good["updatedPermissions"], bad]})
         host.answer(host.asked(), {"behavior": "allow"})
         host.result()
-        assert any(words in told for told in warnings(host))
+        assert any(words in warning for warning in warnings(host))
     assert (cli.work / "made").exists()
 
 

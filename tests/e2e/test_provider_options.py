@@ -191,9 +191,11 @@ def test_an_unknown_option_is_refused_with_those_there_are(cli, name):
     cli.configure(f'[provider.{name}.options]\n{option} = "x"\n')
     done = cli.run("--provider", name, "-p", "hi", "--output-format", "json")
     assert done.code == 78
-    said = done.json["error"]
-    assert said.startswith(f"[provider.{name}.options] the provider {name} has no option '{option}'; it has ")
-    assert offered in said
+    error = done.json["error"]
+    assert error.startswith(
+        f"[provider.{name}.options] the provider {name} has no option '{option}'; it has "
+    )
+    assert offered in error
     assert ("did you mean" in done.err) is (near is not None)
     assert near is None or f"did you mean {near}?" in done.err
     assert not cli.server.requests
@@ -233,11 +235,11 @@ KEYS = {
 
 @pytest.mark.parametrize("case", WRONG)
 def test_a_value_that_is_none_is_a_matter_of_configuration(cli, case):
-    name, lines, said = WRONG[case]
+    name, lines, complaint = WRONG[case]
     cli.configure(f"[provider.{name}.options]\n{lines}\n")
     done = cli.run("--provider", name, "-p", "hi", env=KEYS)
     assert done.code == 78, done.err
-    assert said in done.err
+    assert complaint in done.err
     assert "Traceback" not in done.err
 
 

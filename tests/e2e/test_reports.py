@@ -226,9 +226,9 @@ def paid(cli, *flags: str, env=None):
 def test_b174_a_budget_that_cannot_be_kept_is_said_and_the_bound_on_turns_holds(cli):
     done, asked = paid(cli, "--max-turns", "3")
     assert (done.code, asked, done.frames[-1]["subtype"]) == (75, 3, "max_turns")
-    (told,) = done.of("warning")
-    assert 'no price is known for the model "local/foo"' in told["message"]
-    assert "the budget of $0.0100 cannot be kept for it" in told["message"]
+    (warning,) = done.of("warning")
+    assert 'no price is known for the model "local/foo"' in warning["message"]
+    assert "the budget of $0.0100 cannot be kept for it" in warning["message"]
     assert done.frames[-1]["model_usage"]["local/foo"]["cost_usd"] is None
 
 

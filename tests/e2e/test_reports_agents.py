@@ -329,8 +329,8 @@ def test_b161_a_background_command_outlives_turns_and_summaries_and_its_end_is_t
     frames("result")
     read = next(text for text in results(cli.bodies()[-2]) if text.startswith("→ Shell"))
     assert [read.split("\n")[1:][n + 1] for n in range(21)] == [*(f"line {n + 1}" for n in range(20)), "END"]
-    told = [text for text in texts(cli.bodies()[-1]) if text.startswith("<background_result")]
-    assert told == news
+    blocks = [text for text in texts(cli.bodies()[-1]) if text.startswith("<background_result")]
+    assert blocks == news
     process.stdin.close()
     process.stdout.read()
     assert process.wait(timeout=HANG_S) == 0

@@ -29,8 +29,8 @@ FRAMES = ("--output-format", "stream-json")
 
 def outputs(cli, *commands: str) -> list[str]:
     """What each command wrote to its standard output."""
-    said = run(cli, *map(bash, commands))
-    return [text.partition("→ Stdout:\n")[2].partition("\n→ Stderr:")[0] for text in said]
+    texts = run(cli, *map(bash, commands))
+    return [text.partition("→ Stdout:\n")[2].partition("\n→ Stderr:")[0] for text in texts]
 
 
 @pytest.mark.parametrize(
@@ -44,11 +44,11 @@ def outputs(cli, *commands: str) -> list[str]:
 )
 def test_b051_a_timeout_ends_at_once_and_keeps_what_was_said(cli, command):
     for limit in LIMITS_S:
-        (said,) = run(cli, bash(command, limit))[-1:]
-        assert f"command timed out after {limit}s" in said
-        if "→ Stdout:\nchild" in said:
+        (text,) = run(cli, bash(command, limit))[-1:]
+        assert f"command timed out after {limit}s" in text
+        if "→ Stdout:\nchild" in text:
             return
-    raise AssertionError(said)
+    raise AssertionError(text)
 
 
 def test_b052_b055_no_call_waits_for_what_holds_its_pipes(cli):
@@ -69,7 +69,7 @@ def test_b052_b055_no_call_waits_for_what_holds_its_pipes(cli):
 def test_b057_output_of_any_bytes_at_any_pace_is_text(cli, locale):
     cli.extra["LANG"] = cli.extra["LC_ALL"] = locale
     slow = "for b in '\\xf0' '\\x9f' '\\x98' '\\x80'; do printf $b; sleep 0.1; done"
-    said = outputs(
+    texts = outputs(
         cli,
         "printf '\\xe9\\xff\\n'; printf '\\xc3\\xa9'",
         slow,
@@ -79,8 +79,8 @@ def test_b057_output_of_any_bytes_at_any_pace_is_text(cli, locale):
         "head -c 5000 /bin/ls",
     )
     cut = "\ufffd"
-    assert said[:4] == [f"{cut * 2}\né", "\U0001f600", "\U0001f600", f"{cut * 3} half"]
-    assert said[4].startswith(f"cut {cut}") and said[5] == "(binary output, 5000 bytes)"
+    assert texts[:4] == [f"{cut * 2}\né", "\U0001f600", "\U0001f600", f"{cut * 3} half"]
+    assert texts[4].startswith(f"cut {cut}") and texts[5] == "(binary output, 5000 bytes)"
     body = cli.server.requests[-1].body.decode("utf-8")
     assert not re.search(r"\\u[dD][89a-fA-F]|\\u0000", body)
 
@@ -107,8 +107,8 @@ def test_b059_b060_a_command_reaches_the_shell_as_it_is(cli):
 
 
 def test_the_end_of_a_command_is_told_as_it_was(cli):
-    said = run(cli, bash("exit 300"), bash("kill -9 $$"), bash("kill -TERM $$"), bash("false | true"))
-    assert [re.search(r"Exit code: (\d+)", text)[1] for text in said] == ["44", "137", "143", "0"]
+    texts = run(cli, bash("exit 300"), bash("kill -9 $$"), bash("kill -TERM $$"), bash("false | true"))
+    assert [re.search(r"Exit code: (\d+)", text)[1] for text in texts] == ["44", "137", "143", "0"]
 
 
 @needs_procfs

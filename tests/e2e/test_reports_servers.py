@@ -51,7 +51,9 @@ def test_b099_what_a_server_prints_beside_its_frames_is_passed_over_and_named(cl
     cli.script(wire.exchange(wire.tool_use("mcp__noisy__big", {}, id="c1")), DONE)
     done = cli.run(*STREAM, *config, "--allow", "mcp__noisy__big")
     assert results(done) == [("fine", False)], done.err
-    told = done.err + "".join(frame["message"] for frame in done.of("warning"))
-    assert "a line with a frame at its end" in told and "a line that is no message of the protocol" in told
+    output = done.err + "".join(frame["message"] for frame in done.of("warning"))
+    assert (
+        "a line with a frame at its end" in output and "a line that is no message of the protocol" in output
+    )
     examined = cli.run("mcp", "doctor", "noisy", *config)
     assert "a line with a frame at its end" in examined.out

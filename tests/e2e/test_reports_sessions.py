@@ -231,5 +231,5 @@ def test_b087_a_call_without_input_is_answered_at_once_and_the_loop_has_an_end(c
     done = cli.run("-p", "hi", *FRAMES, "--allow", "Bash", "--max-turns", "3")
     assert (done.code, done.frames[-1]["subtype"]) == (75, "max_turns")
     assert len(cli.server.requests) == 3
-    told = [frame["content"][0]["text"] for frame in done.of("tool_result")]
-    assert ["command" in text for text in told] == [True] * 3
+    refusals = [frame["content"][0]["text"] for frame in done.of("tool_result")]
+    assert ["command" in text for text in refusals] == [True] * 3

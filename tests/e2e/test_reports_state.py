@@ -354,8 +354,8 @@ def test_b132_a_journal_with_damaged_lines_goes_on_with_the_others(cli):
     done = cli.run("-p", "more", "-r", "s")
     assert done.code == 0, done.err
     assert "damaged in line" in done.err
-    said = json.dumps(cli.bodies()[-1]["messages"])
-    assert [number for number in range(6) if f"line {number}" in said] == [0, 2, 3, 4, 5]
+    sent = json.dumps(cli.bodies()[-1]["messages"])
+    assert [number for number in range(6) if f"line {number}" in sent] == [0, 2, 3, 4, 5]
     assert [path.name for path in folder.glob("s.damaged-*")]
 
 

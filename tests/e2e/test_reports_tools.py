@@ -81,9 +81,9 @@ MARK8 = b"\xef\xbb\xbf"
 def changed(cli, changes: Sequence[tuple[str, bytes, Call, bytes]]) -> list[str]:
     """Each file as it was, a call, and the file as it must be after that."""
     put(cli.work, {name: before for name, before, _, _ in changes})
-    said = run(cli, *(call for _, _, call, _ in changes))
+    texts = run(cli, *(call for _, _, call, _ in changes))
     assert found(cli.work, [change[0] for change in changes]) == {c[0]: c[3] for c in changes}
-    return said
+    return texts
 
 
 def test_b018_an_edit_of_several_lines_matches_whatever_ends_them(cli):
@@ -136,7 +136,7 @@ def test_b020_a_whole_file_keeps_its_mark_and_line_ends(cli):
 
 
 def test_b023_bytes_that_are_no_utf8_stay_as_they_are(cli):
-    said = changed(
+    texts = changed(
         cli,
         [
             (
@@ -158,7 +158,7 @@ def test_b023_bytes_that_are_no_utf8_stay_as_they_are(cli):
             ("guess", b"\x93\xfa\x96{ a\n", write("guess", "\u65e5\u672c\n"), b"\x93\xfa\x96{ a\n"),
         ],
     )
-    assert ["Error" in text for text in said] == [False] * 4 + [True] * 2
+    assert ["Error" in text for text in texts] == [False] * 4 + [True] * 2
     assert "\ufffd" not in run(cli, read("cp1252"))[-1]
 
 
@@ -167,14 +167,14 @@ def test_b024_utf16_is_text_and_stays_what_it_is(cli, order):
     mark, code = (b"\xff\xfe", "utf-16-le") if order == "le" else (b"\xfe\xff", "utf-16-be")
     made = "héllo\r\nx 日\r\n"
     put(cli.work, {"a": mark + made.encode(code), "b": mark + made.encode(code), "bare": made.encode(code)})
-    said = run(cli, read("a"), edit("a", "héllo\nx", "hi\ny"), write("b", "hi\n"), edit("bare", "x", "y"))
-    assert "héllo" in said[0] and "x 日" in said[0]
+    texts = run(cli, read("a"), edit("a", "héllo\nx", "hi\ny"), write("b", "hi\n"), edit("bare", "x", "y"))
+    assert "héllo" in texts[0] and "x 日" in texts[0]
     assert found(cli.work, ["a", "b", "bare"]) == {
         "a": mark + "hi\r\ny 日\r\n".encode(code),
         "b": mark + "hi\r\n".encode(code),
         "bare": made.encode(code),
     }
-    assert "binary" in said[3]
+    assert "binary" in texts[3]
 
 
 def test_b025_straight_quotes_become_curly_ones(cli):
@@ -204,7 +204,7 @@ def test_b028_a_link_stays_a_link(cli):
     }
     for name, target in links.items():
         (cli.work / name).symlink_to(target)
-    said = run(
+    texts = run(
         cli,
         write("link.txt", "y"),
         edit("link.txt", "y", "z"),
@@ -222,7 +222,7 @@ def test_b028_a_link_stays_a_link(cli):
         "a/x.txt": b"upped\n",
         "a/b/t.txt": b"two\n",
     }
-    assert ["Error" in text for text in said] == [False] * 7 + [True]
+    assert ["Error" in text for text in texts] == [False] * 7 + [True]
 
 
 def test_b029_modes_and_hard_links_stay(cli):
@@ -248,7 +248,7 @@ def test_b029_modes_and_hard_links_stay(cli):
 
 def test_b030_b031_staleness_is_of_content_and_heals_by_reading(cli):
     put(cli.work, {"f": "a\n"})
-    said = run(
+    texts = run(
         cli,
         read("f"),
         bash("touch -d '2 hours ago' f; cp f g; mv g f"),
@@ -260,7 +260,7 @@ def test_b030_b031_staleness_is_of_content_and_heals_by_reading(cli):
         edit("f", "b", "c"),
         write("f", "whole\n"),
     )
-    assert [("stale" in text, "Error" in text) for text in said] == [
+    assert [("stale" in text, "Error" in text) for text in texts] == [
         *[(False, False)] * 4,
         *[(True, True)] * 2,
         *[(False, False)] * 3,
@@ -271,7 +271,7 @@ def test_b030_b031_staleness_is_of_content_and_heals_by_reading(cli):
 def test_b033_an_empty_old_text_wipes_nothing(cli):
     put(cli.work, {"keep": "keep\n", "blank": "\n", "empty": ""})
     nothing = {"path": "keep", "edits": [{"old_string": "", "new_string": "x"}]}
-    said = run(
+    texts = run(
         cli,
         edit("keep", "", "new\n"),
         ("MultiEdit", nothing),
@@ -285,7 +285,7 @@ def test_b033_an_empty_old_text_wipes_nothing(cli):
         "empty": b"new\n",
         "missing": b"new\n",
     }
-    assert ["Error" in text for text in said] == [True, True, True, False, False]
+    assert ["Error" in text for text in texts] == [True, True, True, False, False]
 
 
 def test_b034_b037_the_texts_of_a_call_are_written_as_they_are(cli):
@@ -315,16 +315,16 @@ def test_b034_b037_the_texts_of_a_call_are_written_as_they_are(cli):
 
 def test_b036_tabs_are_shown_and_named(cli):
     put(cli.work, {"a.go": "\t\tx := 1\n", "b.py": "    y = 1\n"})
-    said = run(
+    texts = run(
         cli,
         read("a.go"),
         edit("a.go", "\t\tx := 1", "\t\tx := 2"),
         edit("a.go", "        x := 2", "        x := 3"),
         edit("b.py", "\ty = 1", "\ty = 3"),
     )
-    assert "\t\tx := 1" in said[0]
-    assert "the file uses tabs" in said[2]
-    assert "the file uses spaces" in said[3]
+    assert "\t\tx := 1" in texts[0]
+    assert "the file uses tabs" in texts[2]
+    assert "the file uses spaces" in texts[3]
     assert found(cli.work, ["a.go", "b.py"]) == {"a.go": b"\t\tx := 2\n", "b.py": b"    y = 1\n"}
 
 
@@ -353,7 +353,7 @@ def test_b039_an_image_is_known_by_its_bytes_and_only_four_kinds_are_sent(cli):
 
 def test_b040_output_of_any_bytes_is_text(cli):
     put(cli.work, {"real.png": sample_image("image/png")})
-    said = run(
+    texts = run(
         cli,
         bash("cat real.png"),
         bash("head -c 3000 /dev/urandom"),
@@ -362,9 +362,9 @@ def test_b040_output_of_any_bytes_is_text(cli):
         bash("printf '\\xff\\xfeh\\0i\\0'"),
     )
     assert [part["type"] for result in results(cli.bodies()) for part in result] == ["text"] * 5
-    assert "binary output" in said[0] and "binary output" in said[1] and "binary output" in said[2]
-    assert not any("\0" in text for text in said)
-    assert "Exit code: 3" in said[2]
+    assert "binary output" in texts[0] and "binary output" in texts[1] and "binary output" in texts[2]
+    assert not any("\0" in text for text in texts)
+    assert "Exit code: 3" in texts[2]
 
 
 ATTACHED = [
@@ -385,8 +385,8 @@ def test_b042_files_are_attached_however_they_are_called(cli, prompt, names):
     cli.script(wire.exchange(wire.text("ok")))
     done = cli.run("-p", prompt)
     assert (done.code, done.out) == (0, "ok\n")
-    said, *files = cli.bodies()[0]["messages"][0]["content"]
-    assert said["text"] == prompt
+    block, *files = cli.bodies()[0]["messages"][0]["content"]
+    assert block["text"] == prompt
     assert [file["text"].split("\n")[1] for file in files] == [f"<{name}>" for name in names]
 
 
@@ -407,7 +407,7 @@ def test_b043_b044_b048_searches_keep_ignore_files_and_say_what_those_hide(cli, 
     )
     if is_git:
         subprocess.run(["git", "init", "-q", str(cli.work)], check=True)
-    said = run(
+    texts = run(
         cli,
         glob("**/*.md"),
         grep("x", include="*.*"),
@@ -419,7 +419,7 @@ def test_b043_b044_b048_searches_keep_ignore_files_and_say_what_those_hide(cli, 
         grep("x", include="*.log"),
         grep("x", include="*.none"),
     )
-    assert [text.split("\n")[1:] for text in said] == [
+    assert [text.split("\n")[1:] for text in texts] == [
         ["  docs/a.md"],
         ["docs/a.md:1:x"],
         ["  node_modules/x/README.md"],
@@ -440,8 +440,8 @@ def test_b048_a_path_that_is_named_is_searched_although_rules_above_hide_it(cli)
         glob("*.py", "~/.caliban/hooks"),
         grep("TODO", path=".caliban/hooks"),
     )
-    said = run(cli, *calls, flags=("--no-permissions", "--no-restrict-paths"))
-    assert [text.split("\n")[1:] for text in said] == [
+    texts = run(cli, *calls, flags=("--no-permissions", "--no-restrict-paths"))
+    assert [text.split("\n")[1:] for text in texts] == [
         [f"{cli.home}/.caliban/hooks/a.py:1:# TODO"],
         [f"  {cli.home}/.caliban/hooks/a.py"],
         [".caliban/hooks/b.py:1:# TODO"],
@@ -464,10 +464,10 @@ def test_b047_no_call_waits_for_a_pipe_or_reads_a_device(cli):
         write("/dev/null", "a"),
     ]
     flags = ("--no-permissions", "--no-restrict-paths")
-    said = run(cli, *calls, grep("x"), bash("timeout 1 cat p"), flags=flags)
-    assert ["not a regular file" in text for text in said] == [True] * len(calls) + [False] * 2
-    assert said[-2] == "→ Grep 'x': 1 match\nf:1:x"
-    assert "Exit code: 124" in said[-1]
+    texts = run(cli, *calls, grep("x"), bash("timeout 1 cat p"), flags=flags)
+    assert ["not a regular file" in text for text in texts] == [True] * len(calls) + [False] * 2
+    assert texts[-2] == "→ Grep 'x': 1 match\nf:1:x"
+    assert "Exit code: 124" in texts[-1]
 
 
 @pytest.mark.parametrize("name", [".gitignore", ".ignore", "a/b/.rgignore", ".git/info/exclude", "a/link"])

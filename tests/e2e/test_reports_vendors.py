@@ -144,8 +144,8 @@ TRANSIENT = {
 
 def switches(done) -> list[tuple[str, str]]:
     """The models of each switch that frames tell of."""
-    told = [frame["details"] for frame in done.of("warning") if frame["subtype"] == "model_switch"]
-    return [(details["from"], details["to"]) for details in told]
+    moves = [frame["details"] for frame in done.of("warning") if frame["subtype"] == "model_switch"]
+    return [(details["from"], details["to"]) for details in moves]
 
 
 ROUTE = '[[router.route]]\npurpose = "main_loop"\nprovider = "{}"\nmodel = "{}"\n{}\n'

@@ -24,8 +24,8 @@ def test_writes_end_at_the_workspace_and_the_words_say_who_did_it():
         assert "→ This command ran in a sandbox: it may write in the workspace" in outside
         assert "sandbox.filesystem.allow_write" in outside and "--no-sandbox" not in outside
         assert not (cli.home / "there").exists()
-        (told,) = [frame for frame in done.frames if frame.get("subtype") == "sandbox_denied"]
-        assert "the sandbox refused something" in told["message"]
+        (denial,) = [frame for frame in done.frames if frame.get("subtype") == "sandbox_denied"]
+        assert "the sandbox refused something" in denial["message"]
 
 
 @needs_bwrap

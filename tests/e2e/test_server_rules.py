@@ -30,8 +30,8 @@ def test_a_rule_that_names_no_argument_of_a_servers_tool_is_told_of(cli):
     done = cli.run("-p", "go", "--output-format", "stream-json", "--mcp-config", SERVERS)
     assert done.code == 0
     assert [frame["is_error"] for frame in done.of("tool_result")] == [True, False]
-    told = done.err + " ".join(frame["message"] for frame in done.of("warning"))
-    assert WORDS in told and "mcp__desk__ec*(name=words)" in told
+    output = done.err + " ".join(frame["message"] for frame in done.of("warning"))
+    assert WORDS in output and "mcp__desk__ec*(name=words)" in output
 
 
 def test_a_flag_that_matches_nothing_is_refused(cli):

@@ -152,7 +152,7 @@ def exported(cli, url: str) -> Path:
 
 def test_a_hostile_conversation_is_text_in_a_browser_and_asks_nobody(cli, lure, tmp_path):
     page = exported(cli, lure.url)
-    dom, said = rendered(page, tmp_path / "profile")
+    dom, log = rendered(page, tmp_path / "profile")
     assert lure.asked == []
     assert "<title>OWNED</title>" not in dom
     reader = TextReader()
@@ -162,7 +162,7 @@ def test_a_hostile_conversation_is_text_in_a_browser_and_asks_nobody(cli, lure, 
     assert "the last words" in reader.text
     for element in ("script", "img", "iframe", "object", "embed", "link", "svg", "base", "form", 'a href="j'):
         assert f"<{element}" not in dom, element
-    assert "Content Security Policy" not in said
+    assert "Content Security Policy" not in log
     assert not any(char in dom for char in "\x1b\x07\x00\u202e\u2066\ufeff")
     assert "\\u202egnp.exe" in dom
     assert page.stat().st_size < 3_000_000
@@ -173,10 +173,10 @@ def test_what_got_past_the_escaping_could_still_load_and_run_nothing(cli, lure, 
     page = exported(cli, lure.url)
     text = page.read_text()
     page.write_text(text.replace("<body>", "<body>" + "".join(attacks(lure.url)[:3]), 1))
-    dom, said = rendered(page, tmp_path / "profile")
+    dom, log = rendered(page, tmp_path / "profile")
     assert lure.asked == []
     assert "<title>OWNED</title>" not in dom
-    assert "Content Security Policy" in said
+    assert "Content Security Policy" in log
 
 
 def test_without_the_policy_and_the_escaping_the_same_would_run(lure, tmp_path):

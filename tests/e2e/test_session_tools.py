@@ -65,9 +65,9 @@ def test_what_stands_behind_the_beginning_of_plan_mode_in_one_reply_is_held_by_i
     )
     cli.script(wire.exchange(before, enter, behind), DONE)
     cli.run("-p", "go", "--session", "s", *STREAM, "--permission-mode", "acceptEdits")
-    told = results(cli, 1)
-    assert "Wrote before" in told[0] and "Plan mode is on" in told[1]
-    assert "not available in plan mode" in told[2]
+    texts = results(cli, 1)
+    assert "Wrote before" in texts[0] and "Plan mode is on" in texts[1]
+    assert "not available in plan mode" in texts[2]
     assert (cli.work / "before").exists() and not (cli.work / "made").exists()
 
 

@@ -283,7 +283,7 @@ def test_a_transcript_of_claude_is_taken_over_and_goes_on(cli):
     assert dry.code == 0 and store(cli).list() == ()
     done = cli.run("sessions", "import", "t.jsonl", "--name", "taken")
     assert (done.code, done.out) == (0, "taken\n")
-    said = done.err
+    errors = done.err
     for words in (
         "text that is no JSON (line 4)",
         "a part of a result of type tool_reference (line 5)",
@@ -292,8 +292,8 @@ def test_a_transcript_of_claude_is_taken_over_and_goes_on(cli):
         "a message of another branch, or from before a summary (line 8)",
         "an entry of type file-history-snapshot (line 12)",
     ):
-        assert words in said, words
-    assert len(said.splitlines()) == 6
+        assert words in errors, words
+    assert len(errors.splitlines()) == 6
     state = store(cli).load("taken")
     assert [message.role for message in state.messages] == [
         "system",

@@ -54,8 +54,8 @@ def loaded(cli, *args: str, name: str = "own", said: str = "", more: tuple[str, 
 
 
 def test_the_first_request_names_the_built_in_skills_and_stays_small(cli):
-    _, found = asked(cli)
-    assert found["description"] == f"Load a skill before you begin such a task: {', '.join(BUILT_IN)}"
+    _, spec = asked(cli)
+    assert spec["description"] == f"Load a skill before you begin such a task: {', '.join(BUILT_IN)}"
     assert len(cli.server.requests[-1].body) - len(str(cli.work)) <= 10_000
     text, _ = loaded(cli, name="review", said="the last commit")
     assert text.startswith('<skill name="review">\n# Review')
@@ -69,10 +69,10 @@ def test_a_persons_skills_are_listed_in_one_order_and_loaded_with_their_files(cl
     )
     (path.parent / "references").mkdir()
     (path.parent / "references" / "more.md").write_text("more words")
-    done, found = asked(cli)
-    assert found["description"].splitlines()[1:] == ["- own: d (**/*.py)", "- zeta: d"]
+    done, spec = asked(cli)
+    assert spec["description"].splitlines()[1:] == ["- own: d (**/*.py)", "- zeta: d"]
     assert "skill" not in done.err
-    assert asked(cli)[1] == found
+    assert asked(cli)[1] == spec
     text, _ = loaded(cli, said="now")
     assert "Go: now\n" in text
     assert "Tools meant for it, and no others: Read, Bash(git log:*)" in text
@@ -101,12 +101,12 @@ def test_a_file_of_a_skill_comes_after_the_skill(cli):
 def test_a_skill_of_a_project_waits_for_trust_and_then_stands_first(cli):
     skill(theirs(cli), "commit", body="Theirs.", description="their way")
     skill(cli.work / ".agents" / "skills", "plain")
-    done, found = asked(cli)
-    assert "their way" not in json.dumps(found)
+    done, spec = asked(cli)
+    assert "their way" not in json.dumps(spec)
     assert done.err.count(WAITS) == 2
     assert "BUILT" not in done.err
-    done, found = asked(cli, "--trust-project")
-    assert found["description"].splitlines() == [
+    done, spec = asked(cli, "--trust-project")
+    assert spec["description"].splitlines() == [
         "Load a skill before you begin such a task: debug, review, write-tests",
         "- commit: their way",
         "- plain: d",
@@ -122,8 +122,8 @@ def test_a_skill_of_a_project_waits_for_trust_and_then_stands_first(cli):
 
 def test_a_denied_skill_is_not_named_and_not_loaded(cli):
     skill(own(cli), "own")
-    _, found = asked(cli, "--deny", "Skill(own)", "--deny", "Skill(rev*)")
-    assert found["description"].splitlines() == [
+    _, spec = asked(cli, "--deny", "Skill(own)", "--deny", "Skill(rev*)")
+    assert spec["description"].splitlines() == [
         "Load a skill before you begin such a task: commit, debug, write-tests"
     ]
     text, _ = loaded(cli, "--deny", "Skill(own)")
@@ -145,8 +145,8 @@ def test_a_flag_does_without(cli, flag):
 def test_a_skill_for_the_person_is_not_offered_and_one_for_the_model_is_no_command(cli):
     skill(own(cli), "mine", "disable-model-invocation: true\n", "For me: $ARGUMENTS")
     skill(own(cli), "its", "user-invocable: false\n")
-    _, found = asked(cli)
-    assert found["description"].splitlines()[1:] == ["- its: d"]
+    _, spec = asked(cli)
+    assert spec["description"].splitlines()[1:] == ["- its: d"]
     assert "is for the person to call" in loaded(cli, name="mine")[0]
     cli.script(wire.exchange(OK))
     assert cli.run("-p", "/mine a b").code == 0
@@ -163,8 +163,8 @@ def test_one_broken_skill_costs_no_other(cli):
     skill(own(cli), "huge").write_bytes(b"---\nname: huge\ndescription: d\n---\n" + b"x" * (10 << 20))
     (own(cli) / "link").mkdir()
     (own(cli) / "link" / "SKILL.md").symlink_to("/etc/passwd")
-    done, found = asked(cli)
-    assert found["description"].splitlines()[1:] == ["- good: d"]
+    done, spec = asked(cli)
+    assert spec["description"].splitlines()[1:] == ["- good: d"]
     for words in (
         f"{own(cli)}/other/SKILL.md:2: `name` must be the name of its folder, 'other', not 'wrong'",
         f"{own(cli)}/open/SKILL.md:1: the front matter has no end",
@@ -180,9 +180,9 @@ def test_one_broken_skill_costs_no_other(cli):
 def test_many_skills_stay_within_a_budget(cli):
     for number in range(200):
         skill(own(cli), f"skill-{number:03}", description="long words " * 60)
-    _, found = asked(cli)
-    assert len(found["description"]) < 9_000
-    assert found["description"].count("\n- skill-") == 200
+    _, spec = asked(cli)
+    assert len(spec["description"]) < 9_000
+    assert spec["description"].count("\n- skill-") == 200
 
 
 def test_an_agent_begins_with_the_skills_that_it_names(cli):
@@ -220,7 +220,7 @@ def test_the_command_lists_and_shows(cli):
 def test_skills_do_not_depend_on_the_sources_that_are_left_out(cli):
     skill(own(cli), "own")
     skill(theirs(cli), "its")
-    _, found = asked(cli, "--setting-sources", "managed", "--trust-project")
-    assert "\n" not in found["description"]
-    _, found = asked(cli, "--setting-sources", "project", "--trust-project")
-    assert found["description"].splitlines()[1:] == ["- its: d"]
+    _, spec = asked(cli, "--setting-sources", "managed", "--trust-project")
+    assert "\n" not in spec["description"]
+    _, spec = asked(cli, "--setting-sources", "project", "--trust-project")
+    assert spec["description"].splitlines()[1:] == ["- its: d"]

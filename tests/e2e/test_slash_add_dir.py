@@ -104,9 +104,9 @@ def test_what_is_no_directory_or_opens_too_much_is_refused_by_name(cli: Cli) -> 
     (cli.work / "link").symlink_to(cli.home / ".ssh")
     bad = [*BAD, "link"]
     done = cli.run(*FRAMES, stdin=lines(*(f"/add-dir {text}" for text in bad), "/add-dir"))
-    told = [frame.get("result") or frame.get("error") or "" for frame in done.of("result")]
+    texts = [frame.get("result") or frame.get("error") or "" for frame in done.of("result")]
     errors = [frame["is_error"] for frame in done.of("result")]
-    assert errors == [*(True for _ in bad), False], list(zip(bad, told, strict=False))
+    assert errors == [*(True for _ in bad), False], list(zip(bad, texts, strict=False))
     shown = [frame["content"] for frame in done.of("system") if frame["subtype"] == "local_command_output"]
     assert shown[-1].split("\n\n")[0] == str(cli.work)
 

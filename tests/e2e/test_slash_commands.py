@@ -337,21 +337,21 @@ def hook(cli, body: str) -> Path:
 
 
 def test_hooks_hear_of_a_command_and_may_deny_it(cli) -> None:
-    told = hook(cli, "echo 'not here' >&2; exit 2")
+    log = hook(cli, "echo 'not here' >&2; exit 2")
     done = cli.run("-p", "/permissions acceptEdits", env=NO_KEY)
     assert done.code == 1 and done.out == ""
     assert "/permissions is not done" in done.err and "not here" in done.err
-    (event,) = [json.loads(line) for line in told.read_text().splitlines() if line.strip()]
+    (event,) = [json.loads(line) for line in log.read_text().splitlines() if line.strip()]
     assert (event["is_slash"], event["command"], event["args"]) == (True, "permissions", "acceptEdits")
     assert event["prompt"] == "/permissions acceptEdits"
 
 
 def test_hooks_hear_once_of_a_command_that_is_a_prompt(cli) -> None:
-    told = hook(cli, "exit 0")
+    log = hook(cli, "exit 0")
     cli.script(wire.exchange(OK))
     done = cli.run("-p", "/review the parser")
     assert (done.code, done.out) == (0, "All is well.\n"), done.err
-    (event,) = [json.loads(line) for line in told.read_text().splitlines() if line.strip()]
+    (event,) = [json.loads(line) for line in log.read_text().splitlines() if line.strip()]
     assert (event["is_slash"], event["command"], event["args"]) == (True, "review", "the parser")
     assert "Review the parser." in said(cli.bodies()[0])
 

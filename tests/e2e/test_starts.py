@@ -83,8 +83,8 @@ def shown(folder, choice, words, monkeypatch, **options):
         names = {str(folder): "<folder>", cli.server.url: "<url>"}
     text = "\n".join([str(done.code), "OUT", done.out, "ERR", done.err, "ASKED", *asked, "LEFT", *left])
     shutil.rmtree(folder)
-    for found, name in names.items():
-        text = text.replace(found, name)
+    for place, name in names.items():
+        text = text.replace(place, name)
     for pattern, name in VOLATILE:
         text = re.sub(pattern, name, text)
     return text.replace("\\n", "\n").splitlines()

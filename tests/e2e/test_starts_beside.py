@@ -31,7 +31,7 @@ def plain(text: str) -> str:
 
 @forked_only
 def test_a_host_is_told_the_same(tmp_path, monkeypatch):
-    told = []
+    runs = []
     for way in WAYS:
         monkeypatch.setenv(CHOICE, way)
         (tmp_path / way).mkdir()
@@ -42,11 +42,11 @@ def test_a_host_is_told_the_same(tmp_path, monkeypatch):
             host.prompt("first")
             host.prompt("second")
             ended = host.end()
-        told.append(
+        runs.append(
             [plain(json.dumps(frame).replace(str(tmp_path / way), "")) for frame in host.seen] + [*ended]
         )
-    assert told[0] == told[1]
-    assert told[0][-2:] == [0, ""]
+    assert runs[0] == runs[1]
+    assert runs[0][-2:] == [0, ""]
 
 
 @forked_only
@@ -70,8 +70,8 @@ def test_a_terminal_shows_the_same_and_is_left_the_same(tmp_path, monkeypatch):
                 screen.press("ctrl+d")
                 code = screen.ended()
                 assert screen.modes == screen.modes_before
-        said = json.dumps(cli.bodies()[-1]["messages"][-1])
-        words = plain(said).replace(str(pid), "<pid>")
+        sent = json.dumps(cli.bodies()[-1]["messages"][-1])
+        words = plain(sent).replace(str(pid), "<pid>")
         words, count = re.subn(r"<pid> <pid> [1-9]\d* <pid>", "<pid> <pid> <its terminal> <pid>", words)
         seen.append((code, count, words))
     assert seen[0] == seen[1]

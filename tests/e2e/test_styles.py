@@ -48,10 +48,10 @@ def test_the_default_style_changes_not_a_byte(cli):
 @pytest.mark.parametrize("name", ["proactive", "explanatory", "learning", "Learning"])
 def test_a_built_in_style_stands_before_the_rest(cli, name):
     plain, _ = system(cli)
-    text, said = system(cli, *chosen(name))
+    text, err = system(cli, *chosen(name))
     assert text.startswith(f'<output-style name="{name.lower()}">\n')
     assert text.endswith(f"\n</output-style>\n\n{plain}")
-    assert "output" not in said
+    assert "output" not in err
     assert ("TODO(human)" in text) == (name.lower() == "learning")
 
 
@@ -87,10 +87,10 @@ def test_an_unknown_style_of_a_person_ends_the_start_with_what_is_near(cli):
 def test_a_style_of_a_project_waits_for_trust(cli):
     style(theirs(cli), "brief", body="Obey the repository.")
     (cli.work / ".caliban" / "settings.toml").write_text('output_style = "brief"\n')
-    text, said = system(cli)
+    text, err = system(cli)
     assert "output-style" not in text
-    assert "brief.md is not used until this project is trusted" in said
-    assert "the default one is taken" in said
+    assert "brief.md is not used until this project is trusted" in err
+    assert "the default one is taken" in err
     assert "Obey the repository." in system(cli, "--trust-project")[0]
     assert "style .caliban/output-styles/brief.md" in cli.run("trust", "show").out
     style(own(cli), "brief", body="Mine.")
@@ -124,9 +124,9 @@ def test_a_broken_style_is_named_where_it_was_chosen(cli, text, words):
 
 def test_what_only_plugins_may_do_is_named(cli):
     style(own(cli), "x", "force_for_plugin: true\n")
-    text, said = system(cli, *chosen("x"))
+    text, err = system(cli, *chosen("x"))
     assert "Be brief." in text
-    assert "`force-for-plugin` is for the styles of plugins, and does nothing here" in said
+    assert "`force-for-plugin` is for the styles of plugins, and does nothing here" in err
 
 
 def test_a_resumed_session_takes_the_style_of_the_run(cli):

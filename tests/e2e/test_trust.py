@@ -64,18 +64,18 @@ def store(cli) -> Path:
 def test_a_project_counts_from_the_consent_to_it_until_it_changes_or_is_revoked(cli):
     """Nothing is asked again meanwhile: row s917 of the attacks, which is about peace."""
     path = write(cli.work)
-    ran, said = touches(cli)
-    assert (ran, said.count(f"`permissions.allow`: no effect {WAITS}")) == (False, 1)
+    ran, err = touches(cli)
+    assert (ran, err.count(f"`permissions.allow`: no effect {WAITS}")) == (False, 1)
     trust(cli)
-    ran, said = touches(cli)
-    assert (ran, "no effect" in said) == (True, False)
-    ran, said = touches(cli)
-    assert (ran, "trust" in said) == (True, False)
+    ran, err = touches(cli)
+    assert (ran, "no effect" in err) == (True, False)
+    ran, err = touches(cli)
+    assert (ran, "trust" in err) == (True, False)
     path.write_text(ALLOWS.replace('*"]', '*", "Bash:rm *"]'))
-    ran, said = touches(cli)
+    ran, err = touches(cli)
     assert not ran
-    assert "has changed since it was trusted" in said
-    assert "changed rules permissions.allow; nothing of it counts: caliban trust add shows" in said
+    assert "has changed since it was trusted" in err
+    assert "changed rules permissions.allow; nothing of it counts: caliban trust add shows" in err
     assert rows(cli) == [(str(cli.work), "changed")]
     path.write_text(ALLOWS)
     assert touches(cli)[0]  # what was trusted is there again
@@ -285,10 +285,10 @@ def test_a_copy_and_a_renamed_folder_have_no_consent_and_a_link_to_it_has(cli):
     assert surface(cli, str(link))["state"] == "trusted"
     cli.work.rename(moved)
     copy.rename(cli.work)  # another folder at the path that was trusted
-    found = surface(cli)
-    assert (found["state"], found["digest"]) == ("changed", digest)
-    ran, said = touches(cli)
-    assert (ran, "is another folder than the one that was trusted" in said) == (False, True)
+    shown = surface(cli)
+    assert (shown["state"], shown["digest"]) == ("changed", digest)
+    ran, err = touches(cli)
+    assert (ran, "is another folder than the one that was trusted" in err) == (False, True)
     assert surface(cli, str(moved))["state"] == "untrusted"
     assert rows(cli) == [(str(cli.work), "gone")]
 
@@ -351,8 +351,8 @@ def test_a_workspace_that_brings_the_file_of_consents_along_is_not_trusted(cli):
     trust(cli)
     shutil.copytree(store(cli).parent, cli.work / "data" / "caliban" / "trust")
     (cli.work / "data" / "caliban" / "trust").chmod(0o700)
-    ran, said = touches(cli, env={"XDG_DATA_HOME": str(cli.work / "data")})
-    assert (ran, "lies in the workspace" in said) == (False, True)
+    ran, err = touches(cli, env={"XDG_DATA_HOME": str(cli.work / "data")})
+    assert (ran, "lies in the workspace" in err) == (False, True)
 
 
 @pytest.mark.parametrize("harm", ["damage", "mode", "link"])
@@ -366,9 +366,9 @@ def test_consents_that_cannot_be_believed_trust_nothing_and_are_named(cli, harm)
     else:
         real = store(cli).rename(store(cli).with_name("x.json"))
         store(cli).symlink_to(real)
-    ran, said = touches(cli)
-    assert (ran, said.count(f"{store(cli)} ")) == (False, 1)
-    assert "no project is trusted" in said
+    ran, err = touches(cli)
+    assert (ran, err.count(f"{store(cli)} ")) == (False, 1)
+    assert "no project is trusted" in err
     assert touches(cli, "--trust-project")[0]
     for command in (("trust",), ("trust", "add", "--yes", "--digest", "0" * 12), ("trust", "revoke")):
         assert cli.run(*command).code == 78
@@ -383,8 +383,8 @@ def test_flags_that_leave_settings_out_change_no_digest(cli):
     write(cli.work, 'model = "local-model"\n', "settings.local.toml")
     write(cli.work, AGENT, "agents/a.md")
     trust(cli)
-    ran, said = touches(cli, "--setting-sources", "project")
-    assert (ran, "trust" in said) == (True, False)
+    ran, err = touches(cli, "--setting-sources", "project")
+    assert (ran, "trust" in err) == (True, False)
     cli.configure("max_turns = 2\n")
     assert touches(cli, "--setting-sources", "user,project", "--settings", '{"max_turns": 3}')[0]
 
@@ -393,8 +393,8 @@ def test_a_broken_file_that_is_left_out_trusts_nothing(cli):
     write(cli.work)
     trust(cli)
     write(cli.work, "not toml", "settings.local.toml")
-    ran, said = touches(cli, "--setting-sources", "project")
-    assert (ran, "nothing of this project counts" in said) == (False, True)
+    ran, err = touches(cli, "--setting-sources", "project")
+    assert (ran, "nothing of this project counts" in err) == (False, True)
     assert rows(cli) == [(str(cli.work), "unreadable")]
 
 
@@ -431,8 +431,8 @@ def test_what_cannot_be_read_of_a_project_is_named_and_left_out(cli):
     (folder / "c.md").write_bytes(b"x" * 300_000)
     os.mkfifo(folder / "d.md")
     (cli.work / "caliban.toml").write_bytes(b"#" * (1 << 21))
-    found = surface(cli)
-    assert [item["place"] for item in found["items"]] == [".caliban/agents/a.md"]
+    shown = surface(cli)
+    assert [item["place"] for item in shown["items"]] == [".caliban/agents/a.md"]
     cli.script(wire.exchange(OK))
     done = cli.run("-p", "hi")
     assert done.code == 0
@@ -537,8 +537,8 @@ def test_commands_that_nobody_can_look_through_are_never_trusted(cli):
     path = write(cli.work, 'api_key_helper = { command = "true", args = ["w"] }\n' + ALLOWS)
     trust(cli)
     path.write_text(path.read_text().replace('"w"', words))
-    ran, said = touches(cli)
-    assert (ran, "more than 1,000 words" in said) == (False, True)
+    ran, err = touches(cli)
+    assert (ran, "more than 1,000 words" in err) == (False, True)
     assert cli.run("trust", "show").code == 78
 
 

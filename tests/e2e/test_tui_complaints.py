@@ -44,7 +44,7 @@ def ask(screen: Screen, prompt: str, answer: str) -> None:
 
 
 def test_shift_enter_is_a_new_line_however_a_terminal_tells_it(cli: Cli) -> None:
-    told = {
+    sequences = {
         "kitty": "\x1b[13;2u",
         "kitty, pressed": "\x1b[13;2:1u",
         "kitty, with num lock": "\x1b[13;130u",
@@ -59,13 +59,13 @@ def test_shift_enter_is_a_new_line_however_a_terminal_tells_it(cli: Cli) -> None
     with on_screen(cli, rows=30) as screen:
         screen.wait(READY)
         screen.type("x")
-        for number, sequence in enumerate(told.values()):
+        for number, sequence in enumerate(sequences.values()):
             screen.type(f"{sequence}{number}")
             screen.wait(lambda number=number: f"  {number}" in screen.lines)
         assert not cli.server.requests
         assert [line for line in screen.lines if re.fullmatch(r"(> x|  \d)", line)] == [
             "> x",
-            *(f"  {number}" for number in range(len(told))),
+            *(f"  {number}" for number in range(len(sequences))),
         ]
         screen.press("ctrl+c")
         screen.wait(lambda: ">" in screen.lines)
@@ -73,8 +73,8 @@ def test_shift_enter_is_a_new_line_however_a_terminal_tells_it(cli: Cli) -> None
 
 
 def test_a_stream_neither_flickers_nor_touches_scrollback_selection_or_clipboard(cli: Cli) -> None:
-    said = "\n\n".join(f"Paragraph {number} of this reply." for number in range(150))
-    whole = wire.exchange(wire.text(said, piece_chars=2))
+    reply = "\n\n".join(f"Paragraph {number} of this reply." for number in range(150))
+    whole = wire.exchange(wire.text(reply, piece_chars=2))
     more = threading.Event()
     half = len(whole.steps) // 2
     cli.script(Exchange(headers=whole.headers, steps=(*whole.steps[:half], Pause(more), *whole.steps[half:])))
@@ -96,7 +96,7 @@ def test_a_stream_neither_flickers_nor_touches_scrollback_selection_or_clipboard
         screen.press("ctrl+c")
         screen.wait(lambda: ">" in screen.lines)
         leave(screen)
-    assert shown == said.split("\n\n")
+    assert shown == reply.split("\n\n")
     assert len(frames) * 4 < len(whole.steps), "a frame for each piece"
     echo = next(frame for frame in frames if "Ж".encode() in frame)
     assert len(echo) < 100, "a key draws more than itself"
@@ -201,7 +201,7 @@ def test_a_screen_reader_is_told_in_lines_what_comes_and_what_is_chosen(cli: Cli
         sent = bytes(screen.sent[begun:])
         screen.press("ctrl+d")
         assert screen.ended() == 0
-        said = [line for line in screen.lines if line]
+        lines = [line for line in screen.lines if line]
     assert not re.search(rb"\x1b", sent), "a sequence, which a reader stumbles over"
     order = [
         "prompt: make it",
@@ -211,9 +211,9 @@ def test_a_screen_reader_is_told_in_lines_what_comes_and_what_is_chosen(cli: Cli
         "assistant: It is made.",
         "done: ",
     ]
-    places = [next(n for n, line in enumerate(said) if line.startswith(words)) for words in order]
+    places = [next(n for n, line in enumerate(lines) if line.startswith(words)) for words in order]
     assert places == sorted(places)
-    assert sum(line.startswith("? May Bash run?") for line in said) == 1
+    assert sum(line.startswith("? May Bash run?") for line in lines) == 1
 
 
 LONG = "run --with " + " ".join(f"--option-{number}=value" for number in range(12))

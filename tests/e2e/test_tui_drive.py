@@ -56,8 +56,8 @@ def test_enter_before_anything_is_there_sends_what_was_typed(cli: Cli, term: str
         screen.wait("And another.")
         screen.press("ctrl+d")
         assert screen.ended() == 0
-    said = [body["messages"][-1]["content"][-1]["text"] for body in cli.bodies()]
-    assert said == ["hello there", "and again"]
+    sent = [body["messages"][-1]["content"][-1]["text"] for body in cli.bodies()]
+    assert sent == ["hello there", "and again"]
 
 
 def test_settings_that_cannot_be_read_end_it_with_their_code_below_the_box(cli: Cli) -> None:
@@ -83,9 +83,11 @@ def test_without_a_key_three_ways_on_are_named_and_the_screen_stays(cli: Cli) ->
 def test_the_status_line_says_where_and_a_script_of_ones_own_colours_it(cli: Cli) -> None:
     (cli.work / ".git").mkdir()
     (cli.work / ".git" / "HEAD").write_text("ref: refs/heads/topic/one\n")
-    told = cli.home / "told.json"
+    status = cli.home / "told.json"
     words = r"\033[31mred\033[2J\033[0m rest\nsecond"
-    cli.configure(f"[statusLine]\ncommand = 'cat > {told}.new; mv {told}.new {told}; printf \"{words}\"'\n")
+    cli.configure(
+        f"[statusLine]\ncommand = 'cat > {status}.new; mv {status}.new {status}; printf \"{words}\"'\n"
+    )
     cli.script(wire.exchange(wire.text("Well.")))
     with on_screen(cli, columns=120) as screen:
         screen.wait("(topic/one)")
@@ -94,8 +96,8 @@ def test_the_status_line_says_where_and_a_script_of_ones_own_colours_it(cli: Cli
         screen.type("hi")
         screen.press("enter")
         screen.wait("Well.")
-        wait_until(lambda: json.loads(told.read_text())["context_window"]["total_output_tokens"])
-        facts = json.loads(told.read_text())
+        wait_until(lambda: json.loads(status.read_text())["context_window"]["total_output_tokens"])
+        facts = json.loads(status.read_text())
         assert facts["workspace"]["git_branch"] == "topic/one"
         assert facts["model"]["id"] in screen.text
         (cli.work / ".git" / "HEAD").write_text("ref: refs/heads/other\n")

@@ -78,5 +78,5 @@ def test_a_slow_connection_loses_no_key_types_no_answer_and_answers_no_question(
         rows = screen.scrollback
     for prompt in ("typed before much is seen", "make it", "wait"):
         assert rows.count(f"> {prompt}") == 1, prompt
-    said = json.dumps([body["messages"][-1] for body in cli.bodies()])
-    assert "yYnN" not in said and "half a draft" not in said
+    sent = json.dumps([body["messages"][-1] for body in cli.bodies()])
+    assert "yYnN" not in sent and "half a draft" not in sent

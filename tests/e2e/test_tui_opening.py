@@ -115,8 +115,8 @@ def test_what_is_typed_behind_the_name_of_a_session_is_said_in_it(cli: Cli) -> N
         screen.type("\rand more\r")
         screen.wait("It goes on.")
         leave(screen)
-    said = json.dumps(cli.bodies()[-1]["messages"])
-    assert "the first question" in said and "and more" in said
+    messages = json.dumps(cli.bodies()[-1]["messages"])
+    assert "the first question" in messages and "and more" in messages
 
 
 def test_keys_typed_before_anything_is_open_wait_for_the_list_as_well(cli: Cli) -> None:
@@ -178,8 +178,8 @@ def test_a_list_that_was_waited_for_opens_only_when_nobody_writes_and_the_prompt
         screen.press("enter")
         screen.wait("Said in the other one.")
         leave(screen)
-    said = json.dumps(cli.bodies()[-1]["messages"])
-    assert "the first question" in said and "for the chosen one" in said
+    messages = json.dumps(cli.bodies()[-1]["messages"])
+    assert "the first question" in messages and "for the chosen one" in messages
 
 
 def test_a_command_that_takes_long_says_so_and_is_interrupted(cli: Cli) -> None:

@@ -102,8 +102,8 @@ def test_one_goes_back_before_a_prompt_with_files_and_conversation(cli: Cli) -> 
         screen.wait("back to before prompt 2")
         assert file.read_text(encoding="utf-8") == "before\n"
         say(screen, "third", "Third answer.")
-        told = json.dumps(cli.bodies()[-1]["messages"])
-        assert "first" in told and "third" in told and "second" not in told
+        sent = json.dumps(cli.bodies()[-1]["messages"])
+        assert "first" in sent and "third" in sent and "second" not in sent
         leave(screen)
 
 

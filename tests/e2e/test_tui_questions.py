@@ -143,8 +143,8 @@ def test_what_the_model_asks_is_answered_on_screen(cli: Cli) -> None:
         screen.type("it is calm")
         screen.press("enter")
         screen.wait("I see.")
-        told = results(cli, 1)
-        assert "blue" in told and "it is calm" in told
+        text = results(cli, 1)
+        assert "blue" in text and "it is calm" in text
         leave(screen)
 
 
@@ -206,8 +206,8 @@ def test_what_a_server_asks_is_filled_in_or_opened_after_a_yes_only(cli: Cli) ->
         screen.wait("then enter")
         screen.press("n")
         screen.wait("Served.")
-        told = "".join(results(cli, turn) for turn in (1, 2))
-        assert '\\"port\\": 8080' in told and '\\"sure\\": true' in told and "decline" in told
+        sent = "".join(results(cli, turn) for turn in (1, 2))
+        assert '\\"port\\": 8080' in sent and '\\"sure\\": true' in sent and "decline" in sent
         leave(screen)
 
 

@@ -69,8 +69,8 @@ def test_b143_two_pastes_of_200_kb_are_whole(cli: Cli) -> None:
         screen.wait("#2")
         screen.press("enter")
         screen.wait("All is well.")
-    (said,) = prompts(cli)
-    assert first.strip() in said and second.strip() in said
+    (prompt,) = prompts(cli)
+    assert first.strip() in prompt and second.strip() in prompt
 
 
 @pytest.mark.parametrize(
@@ -130,8 +130,8 @@ def test_b149_bytes_that_are_no_text_kill_nothing_and_stand_in_no_prompt(cli: Cl
         screen.wait("STILL HERE")
         screen.press("enter")
         screen.wait("All is well.")
-    (said,) = prompts(cli)
-    assert said.endswith("éSTILL HERE")
+    (prompt,) = prompts(cli)
+    assert prompt.endswith("éSTILL HERE")
 
 
 def test_b151_ctrl_c_ends_the_tool_with_what_it_wrote_and_not_the_program(cli: Cli) -> None:

@@ -67,10 +67,10 @@ def test_a_server_that_does_not_go_on_is_left_in_time(cli, site):
 
 @pytest.mark.parametrize("chosen", ["", "exa"])
 def test_the_web_is_searched_with_the_key_that_is_there(cli, site, chosen):
-    found = {
+    page = {
         "results": [{"title": "Docs", "url": "https://docs.example/", "text": "how to", "content": "how to"}]
     }
-    site.extend(answer(200, json.dumps(found), content_type="application/json"))
+    site.extend(answer(200, json.dumps(page), content_type="application/json"))
     name = chosen or "tavily"
     cli.extra |= {f"{name.upper()}_API_KEY": KEY, f"{name.upper()}_BASE_URL": site.url}
     cli.extra["CALIBAN_WEBSEARCH_PROVIDER"] = chosen

@@ -53,9 +53,9 @@ def test_the_lines_that_are_named_are_there():
 
 
 def test_going_back_where_there_is_no_session_offers_none_that_would_be_begun(cli):
-    for words, said in (((), "caliban rewind SESSION"), (("nope",), "caliban sessions list --all")):
-        told = hint(cli.run("rewind", *words))
-        assert said in told and "begin" not in told and "--continue" not in told
+    for words, offer in (((), "caliban rewind SESSION"), (("nope",), "caliban sessions list --all")):
+        advice = hint(cli.run("rewind", *words))
+        assert offer in advice and "begin" not in advice and "--continue" not in advice
     listed = cli.run("sessions", "list", "--all")
     assert listed.code == 0, listed.err
 

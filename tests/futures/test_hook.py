@@ -37,5 +37,5 @@ async def check() -> str:
 async def test_a_run_goes_on_until_the_hook_lets_it_end():
     provider = ScriptedProvider([reply("Done."), reply(tool_call("check")), reply("Now it is.")])
     outcome = await Agent(provider, "m", tools=[check], hooks=UntilChecked()).run_to_end("go")
-    said = [message.text for message in outcome.messages if message.text]
-    assert said == ["go", "Done.", "Call `check` first.", "Now it is."]
+    texts = [message.text for message in outcome.messages if message.text]
+    assert texts == ["go", "Done.", "Call `check` first.", "Now it is."]

@@ -66,11 +66,11 @@ async def test_a_second_face_goes_on_with_a_saved_conversation(server: LoopbackS
 
 
 async def test_hooks_of_the_app_are_asked_in_every_face(server: LoopbackServer):
-    told: list[str] = []
+    fired: list[str] = []
 
     class Denying:
         async def fire(self, event: HookEvent) -> HookVerdict:
-            told.append(event.type)
+            fired.append(event.type)
             return HookVerdict(decision="deny" if event.type == "UserPromptSubmit" else "continue")
 
     shown: list[Notice] = []
@@ -80,7 +80,7 @@ async def test_hooks_of_the_app_are_asked_in_every_face(server: LoopbackServer):
             events = [event.type async for event in submission.events]
         await session.aclose()
     assert (submission.result.stop.kind, events[-1], server.requests) == ("hook_denied", "run_end", ())
-    assert told == ["SessionStart", "UserPromptSubmit", "SessionEnd"]
+    assert fired == ["SessionStart", "UserPromptSubmit", "SessionEnd"]
 
 
 TASK = {"description": "a look", "prompt": "look"}
@@ -115,8 +115,8 @@ def call(name: str, args: dict[str, str], id: str) -> Exchange:
 
 
 async def test_hooks_of_the_app_are_asked_about_what_its_sub_agents_do(server: LoopbackServer):
-    said = wire.exchange(wire.text("Done."))
-    server.extend(call("Agent", TASK, "d1"), call("Glob", {"pattern": "*"}, "g1"), said, said)
+    done = wire.exchange(wire.text("Done."))
+    server.extend(call("Agent", TASK, "d1"), call("Glob", {"pattern": "*"}, "g1"), done, done)
     hooks = Remembering()
     async with open_app(Options(), lambda notice: None) as app:
         session = replace(app, hooks=hooks).session()
@@ -125,7 +125,7 @@ async def test_hooks_of_the_app_are_asked_about_what_its_sub_agents_do(server: L
         await session.aclose()
     assert submission.result.subtype == "success"
     kinds = ("SubagentStart", "PreToolUse", "SubagentStop")
-    assert [told for told in hooks.told if told[0] in kinds] == [
+    assert [pair for pair in hooks.told if pair[0] in kinds] == [
         ("PreToolUse", ""),
         ("SubagentStart", "general-purpose"),
         ("PreToolUse", "general-purpose"),
@@ -138,9 +138,9 @@ async def test_hooks_of_the_app_are_asked_about_what_its_sub_agents_do(server: L
 async def test_an_approver_is_asked_where_rules_leave_a_call_to_a_person(
     server: LoopbackServer, tmp_path: Path, action: str, by_agent: bool
 ):
-    said = wire.exchange(wire.text("Done."))
-    calls = (call("Write", WRITE, "w1"), said)
-    server.extend(*((call("Agent", TASK, "d1"), *calls, said) if by_agent else calls))
+    done = wire.exchange(wire.text("Done."))
+    calls = (call("Write", WRITE, "w1"), done)
+    server.extend(*((call("Agent", TASK, "d1"), *calls, done) if by_agent else calls))
     desk = Desk(action)
     async with open_app(Options(), lambda notice: None) as app:
         session = app.session(approver=desk)
@@ -155,8 +155,8 @@ async def test_an_approver_is_asked_where_rules_leave_a_call_to_a_person(
 
 
 async def test_what_rules_deny_or_allow_is_asked_of_nobody(server: LoopbackServer, tmp_path: Path):
-    said = wire.exchange(wire.text("Done."))
-    server.extend(call("Write", WRITE, "w1"), call("Bash", {"command": "touch other"}, "b1"), said)
+    done = wire.exchange(wire.text("Done."))
+    server.extend(call("Write", WRITE, "w1"), call("Bash", {"command": "touch other"}, "b1"), done)
     desk = Desk("deny")
     rules = PermissionOptions(allow=("Write",), deny=("Bash(touch *)",))
     async with open_app(Options(permissions=rules), lambda notice: None) as app:

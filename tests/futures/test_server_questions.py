@@ -64,7 +64,7 @@ async def answers(server: LoopbackServer, person: Person, told: list[str]) -> li
         settings=SettingsOptions(mcp_config=(given(desk={"tools": TOOLS}),)),
         permissions=PermissionOptions(allow=("mcp__desk__*",)),
     )
-    said = []
+    heard = []
     with anyio.fail_after(HANG_S):
         async with open_app(options, lambda notice: told.append(notice.message), elicitor=person) as app:
             assert app.servers is not None
@@ -75,14 +75,14 @@ async def answers(server: LoopbackServer, person: Person, told: list[str]) -> li
                     if isinstance(event, Warned):
                         told.append(event.message)
                     if isinstance(event, ToolCallEnd):
-                        said.append(json.loads(event.result.content[0].text))
+                        heard.append(json.loads(event.result.content[0].text))
             await session.aclose()
-    return said
+    return heard
 
 
 async def test_a_person_answers_what_a_server_asks(server: LoopbackServer):
-    person, told = Person(name="Ada", loud=True), list[str]()
-    assert await answers(server, person, told) == [
+    person, notices = Person(name="Ada", loud=True), list[str]()
+    assert await answers(server, person, notices) == [
         {"action": "accept", "content": {"name": "Ada", "loud": True}},
         {"action": "accept"},
     ]
@@ -97,11 +97,11 @@ async def test_a_person_answers_what_a_server_asks(server: LoopbackServer):
         ),
         UrlQuestion(server="desk", message="Open it.", url="https://example.com/x", host="example.com"),
     ]
-    assert told == []
+    assert notices == []
 
 
 async def test_what_does_not_fit_the_form_is_no_answer(server: LoopbackServer):
-    told: list[str] = []
-    assert (await answers(server, Person(name=7), told))[0] == {"action": "decline"}
-    (words,) = told
+    notices: list[str] = []
+    assert (await answers(server, Person(name=7), notices))[0] == {"action": "decline"}
+    (words,) = notices
     assert "'Who are you?' (the answer is none: name must be a text)" in words

@@ -23,8 +23,8 @@ def read(text):
 
 
 def test_a_row_is_read_checked_and_reaches_its_target():
-    said, warnings = read('{"agent_limits": {"turns": 3}}')
-    assert (bridge(said).max_turns, warnings) == (3, [])
+    settings, warnings = read('{"agent_limits": {"turns": 3}}')
+    assert (bridge(settings).max_turns, warnings) == (3, [])
     assert bridge({}).max_turns == 50
 
 

@@ -71,8 +71,8 @@ async def test_ours_come_first_then_files_then_skills_and_a_taken_name_is_told_o
     skill = home / ".config/caliban/skills/tidy"
     skill.mkdir(parents=True)
     (skill / "SKILL.md").write_text("---\nname: tidy\ndescription: put in order\n---\nTidy up.")
-    told: list[str] = []
-    async with opened(told) as (_, registry):
+    notices: list[str] = []
+    async with opened(notices) as (_, registry):
         rows = [row.name for row in registry]
         assert rows[: len(BUILT_IN) + 1] == ["help", *(row.name for row in BUILT_IN)]
         assert rows[len(BUILT_IN) + 1 :] == ["greet", "tidy"]
@@ -86,7 +86,7 @@ async def test_ours_come_first_then_files_then_skills_and_a_taken_name_is_told_o
         registry.called("/cost")
         (commands / "greet.md").touch()
         registry.called("/cost")
-        assert sum("cost.md) is left out: a built-in command has its name" in words for words in told) == 1
+        assert sum("cost.md) is left out: a built-in command has its name" in words for words in notices) == 1
 
 
 async def test_a_bare_run_has_none_of_them(home: Path):

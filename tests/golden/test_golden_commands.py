@@ -67,20 +67,20 @@ HELPS = (("--help",), ("doctor", "--help"), ("perms", "--help"))
 
 def test_rules_are_explained_in_the_frozen_words(cli):
     cli.configure(RULES)
-    told = ""
+    written = ""
     for call in CALLS:
         args = ("perms", "explain", *call)
-        told += transcript(args, cli.run(*args))
+        written += transcript(args, cli.run(*args))
     for args in (("perms", "test", *CALLS[2], "--permission-mode", "plan"),):
-        told += transcript(args, cli.run(*args))
-    check("commands/perms", Names(cli)(told))
+        written += transcript(args, cli.run(*args))
+    check("commands/perms", Names(cli)(written))
 
 
 def test_models_routes_and_status_are_listed_in_the_frozen_words(cli):
     routes = cli.home / "routes.toml"
     routes.write_text(ROUTES)
     cli.configure('[provider.mine]\nkind = "openai"\nbase_url = "http://127.0.0.1:9/v1"\n')
-    told = ""
+    written = ""
     for args in (
         ("models",),
         ("models", "--json"),
@@ -88,8 +88,8 @@ def test_models_routes_and_status_are_listed_in_the_frozen_words(cli):
         ("status",),
     ):
         cli.script(wire.models("claude-sonnet-4-6", "claude-haiku-4-5", "claude-unheard-of"))
-        told += transcript(args, cli.run(*args))
-    check("commands/lists", Names(cli)(told))
+        written += transcript(args, cli.run(*args))
+    check("commands/lists", Names(cli)(written))
 
 
 @pytest.mark.parametrize("title", SETTINGS)
@@ -104,15 +104,15 @@ def test_settings_that_are_wrong_are_told_in_the_frozen_words(cli, title):
 @pytest.mark.parametrize("title", USAGES)
 def test_wrong_usage_is_told_in_the_frozen_words(cli, title):
     (cli.work / "pixel.bin").write_bytes(b"\0\1\2")
-    told = "".join(transcript(args, cli.run(*args)) for args in USAGES[title])
-    check(f"commands/usage-{title}", Names(cli)(told))
+    written = "".join(transcript(args, cli.run(*args)) for args in USAGES[title])
+    check(f"commands/usage-{title}", Names(cli)(written))
     assert cli.server.requests == ()
 
 
 def test_help_has_the_frozen_words(cli):
     """Lines are joined: where the parser of the standard library breaks them differs between its versions."""
-    told = "".join(transcript(args, cli.run(*args)) for args in HELPS)
-    check("commands/help", re.sub(r"\n {6,}", " ", one_style(told)))
+    written = "".join(transcript(args, cli.run(*args)) for args in HELPS)
+    check("commands/help", re.sub(r"\n {6,}", " ", one_style(written)))
 
 
 def one_style(text: str) -> str:

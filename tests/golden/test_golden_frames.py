@@ -169,12 +169,12 @@ def scene(cli: Cli) -> Cli:
 
 @pytest.mark.parametrize(("name", "output"), CASES)
 def test_a_run_writes_the_frozen_frames(scene, name, output):
-    told = SCENES[name]
-    scene.script(*told.answers)
-    args = (*told.flags, *OUTPUTS[output], "--no-save")
-    done = scene.run(*args, stdin=told.stdin)
+    setup = SCENES[name]
+    scene.script(*setup.answers)
+    args = (*setup.flags, *OUTPUTS[output], "--no-save")
+    done = scene.run(*args, stdin=setup.stdin)
     check(f"frames/{name.replace(' ', '-')}.{output}", Names(scene)(transcript(args, done)))
-    assert len(scene.server.requests) == len(told.answers) or name == "budget"
+    assert len(scene.server.requests) == len(setup.answers) or name == "budget"
 
 
 def test_a_cancelled_run_writes_the_frozen_frames(scene):

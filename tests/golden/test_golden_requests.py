@@ -166,7 +166,7 @@ def test_the_runtime_of_local_models_is_asked_with_the_frozen_bodies(tmp_path):
         chat_template=None,
         size_bytes=10**9,
     )
-    told = ""
+    written = ""
     for form in ("none", "schema", "native"):
         model = LocalModel(id="m", path=tmp_path, header=header, context_tokens=4096, tool_form=form)
         for schema in (None, json.loads(SCHEMA)):
@@ -178,5 +178,7 @@ def test_the_runtime_of_local_models_is_asked_with_the_frozen_bodies(tmp_path):
                 temperature=0.5,
                 response_schema=schema,
             )
-            told += part(f"tools {form}, schema {schema}", f"{dumps(encode(request, model).body).decode()}\n")
-    check("requests/local", told)
+            written += part(
+                f"tools {form}, schema {schema}", f"{dumps(encode(request, model).body).decode()}\n"
+            )
+    check("requests/local", written)

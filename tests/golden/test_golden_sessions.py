@@ -62,7 +62,7 @@ def kill_in_a_reply(cli: Cli, *args: str) -> None:
 
 def test_a_session_is_written_resumed_and_forked_in_the_frozen_bytes(cli, folder):
     names = Names(cli)
-    told = ""
+    written = ""
     cli.script(EVERYTHING, *(wire.exchange(wire.text(text)) for text in ("One.", "Two.", "Three.")))
     for args in (
         ("-p", f"See @pixel.png and @note.txt: {ODD}", "--session", "old", *FEW, *JSON),
@@ -70,9 +70,9 @@ def test_a_session_is_written_resumed_and_forked_in_the_frozen_bytes(cli, folder
         ("-p", "other", "-r", "old", "--fork-session", "--session", "new", *FEW, *JSON),
     ):
         done = cli.run(*args)
-        told += names(transcript(args, done) + files(folder, keep=lambda name: not name.endswith(".lock")))
-    told += names("".join(asked(request) for request in cli.server.requests[1:]))
-    check("sessions/written", told)
+        written += names(transcript(args, done) + files(folder, keep=lambda name: not name.endswith(".lock")))
+    written += names("".join(asked(request) for request in cli.server.requests[1:]))
+    check("sessions/written", written)
 
 
 def test_a_killed_run_leaves_the_frozen_journal_which_the_next_run_folds_in(cli, folder):
@@ -80,15 +80,15 @@ def test_a_killed_run_leaves_the_frozen_journal_which_the_next_run_folds_in(cli,
     hello = wire.broken(wire.text("Hel", "lo"), after=4, end=Pause(HANG_S))
     cli.script(EVERYTHING, hello, wire.exchange(wire.text("On.")), hello, wire.exchange(wire.text("End.")))
     kill_in_a_reply(cli, "-p", "See @pixel.png", "--session", "s", "--no-parallel-tools", *FEW)
-    told = names(part("after the first kill", files(folder, keep=lambda name: name != "s.lock")))
+    written = names(part("after the first kill", files(folder, keep=lambda name: name != "s.lock")))
     for prompt in ("go on", "and on"):
         args = ("-p", prompt, "-r", "s", *FEW, *STREAM)
-        told += names(transcript(args, cli.run(*args)) + files(folder, keep=lambda name: name != "s.lock"))
+        written += names(transcript(args, cli.run(*args)) + files(folder, keep=lambda name: name != "s.lock"))
         if prompt == "go on":
             kill_in_a_reply(cli, "-p", "again", "-r", "s", "--model", "claude-opus-4-7", *OTHER)
-            told += names(part("after the second kill", files(folder, keep=lambda name: name != "s.lock")))
-    told += names("".join(asked(request) for request in cli.server.requests[2:]))
-    check("sessions/killed", told)
+            written += names(part("after the second kill", files(folder, keep=lambda name: name != "s.lock")))
+    written += names("".join(asked(request) for request in cli.server.requests[2:]))
+    check("sessions/killed", written)
 
 
 OLDER = """{"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello."}]}"""
@@ -141,11 +141,11 @@ def test_a_file_of_another_hand_is_read_and_written_in_the_frozen_bytes(cli, fol
     cli.script(wire.exchange(wire.text("Yes.")))
     names = Names(cli)
     args = ("-p", "on", "-r", "s", "--no-tools", *BRIEF, *STREAM)
-    told = transcript(args, cli.run(*args)) + "".join(asked(request) for request in cli.server.requests)
+    written = transcript(args, cli.run(*args)) + "".join(asked(request) for request in cli.server.requests)
     for path in folder.glob("s.damaged-*"):
         path.rename(folder / "s.damaged")
-    told += files(folder, keep=lambda name: name != "s.lock")
-    check(f"sessions/{name}", names(told))
+    written += files(folder, keep=lambda name: name != "s.lock")
+    check(f"sessions/{name}", names(written))
 
 
 def session(*messages: object, **members: object) -> bytes:
@@ -170,14 +170,14 @@ MALFORMED = {
 def test_what_is_no_session_is_told_in_the_frozen_words(cli, folder):
     cli.script(*(wire.exchange(wire.text("Yes.")) for _ in MALFORMED))
     names = Names(cli)
-    told = ""
+    written = ""
     for number, (title, data) in enumerate(MALFORMED.items()):
         (folder / f"bad{number}.json").write_bytes(data)
         args = ("-p", "on", "-r", f"bad{number}", "--no-tools", "--system", "x")
         done = cli.run(*args)
-        told += f"=== {title}\n{names(transcript(args, done))}"
+        written += f"=== {title}\n{names(transcript(args, done))}"
         assert "Traceback" not in done.err
-    check("sessions/malformed", told)
+    check("sessions/malformed", written)
 
 
 def test_a_session_that_is_in_use_is_told_in_the_frozen_words(cli, folder):
@@ -188,8 +188,8 @@ def test_a_session_that_is_in_use_is_told_in_the_frozen_words(cli, folder):
         while b'"delta":"Hel"' not in holder.stdout.readline():
             assert holder.poll() is None
         args = ("-p", "on", "-r", "s", *JSON)
-        told = Names(cli)(transcript(args, cli.run(*args)))
+        written = Names(cli)(transcript(args, cli.run(*args)))
     finally:
         holder.kill()
         holder.communicate(timeout=HANG_S)
-    check("sessions/in-use", told.replace(f"process {holder.pid}", "process <pid>"))
+    check("sessions/in-use", written.replace(f"process {holder.pid}", "process <pid>"))

@@ -88,8 +88,8 @@ def test_what_a_stranger_writes_is_text_and_nothing_more(cli: Cli, title: str) -
     )
     assert (done.returncode, summary.read_text()) == (0, '{"kind": "bug"}\n'), done.stderr
     (body,) = cli.bodies()
-    (said,) = body["messages"][-1]["content"]
-    assert said["text"].endswith(f"\n\n{title}\n\n{title}\n")
+    (block,) = body["messages"][-1]["content"]
+    assert block["text"].endswith(f"\n\n{title}\n\n{title}\n")
     assert not body.get("tools")
     assert sorted(path.name for path in cli.work.iterdir()) == ["kind.json", "notes.txt"]
 

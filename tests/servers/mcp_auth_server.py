@@ -82,8 +82,8 @@ class Provider:
         return self.give(client, scopes, refresh_token.resource)
 
     async def load_access_token(self, token):
-        found = self.access.get(token)
-        return found if found is not None and found.expires_at > time.time() else None
+        kept = self.access.get(token)
+        return kept if kept is not None and kept.expires_at > time.time() else None
 
     async def revoke_token(self, token):
         self.access.pop(token.token, None)

@@ -23,14 +23,14 @@ async def seen(target: dict[str, Any], calls: list[tuple[str, dict[str, Any]]]) 
     server: Any = target.get("url") or StdioServerParameters(command=target["command"], args=target["args"])
     async with Client(server) as client:
         offered = plain(client.server_capabilities)
-        found: dict[str, Any] = {"version": client.protocol_version, "prompts": [], "resources": []}
-        found["tools"] = [plain(tool) for tool in (await client.list_tools()).tools]
+        facts: dict[str, Any] = {"version": client.protocol_version, "prompts": [], "resources": []}
+        facts["tools"] = [plain(tool) for tool in (await client.list_tools()).tools]
         if "prompts" in offered:
-            found["prompts"] = sorted(prompt.name for prompt in (await client.list_prompts()).prompts)
+            facts["prompts"] = sorted(prompt.name for prompt in (await client.list_prompts()).prompts)
         if "resources" in offered:
-            found["resources"] = sorted(str(one.uri) for one in (await client.list_resources()).resources)
-        found["results"] = [plain(await client.call_tool(name, arguments)) for name, arguments in calls]
-    return found
+            facts["resources"] = sorted(str(one.uri) for one in (await client.list_resources()).resources)
+        facts["results"] = [plain(await client.call_tool(name, arguments)) for name, arguments in calls]
+    return facts
 
 
 if __name__ == "__main__":

@@ -134,5 +134,5 @@ def calls_of(done: Finished) -> list[tuple[str, Any]]:
 
 def results_of(done: Finished) -> list[str]:
     """What the tools said, in the order of the calls, each as JSON."""
-    said = {frame["tool_use_id"]: json.dumps(frame["content"]) for frame in done.of("tool_result")}
-    return [said[frame["id"]] for frame in done.of("tool_use")]
+    contents = {frame["tool_use_id"]: json.dumps(frame["content"]) for frame in done.of("tool_result")}
+    return [contents[frame["id"]] for frame in done.of("tool_use")]

@@ -243,8 +243,8 @@ def test_calls_run_side_by_side(cli: Cli, way: Way, behind: Behind) -> None:
     behind.says(way.vendor.reply("", {"path": "notes.txt"}, {"path": "more.txt"}), way.vendor.reply("Both."))
     done = way.door.ask(cli, "Read both", *STREAM)
     assert calls_of(done) == [("Read", {"path": "notes.txt"}), ("Read", {"path": "more.txt"})]
-    told = behind.requests[-1].body
-    assert (b"4711" in told, b"4712" in told, len(behind.requests)) == (True, True, 2)
+    body = behind.requests[-1].body
+    assert (b"4711" in body, b"4712" in body, len(behind.requests)) == (True, True, 2)
     if way.confuses_calls:
         assert (done.code, "ids of calls must be unique" in done.frames[-1]["error"]) == (1, True)
     else:

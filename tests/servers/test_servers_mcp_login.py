@@ -48,13 +48,13 @@ def server(tmp_path: Path) -> Iterator[Started]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    told, noise = tmp_path / "told", tmp_path / "noise"
-    with told.open("wb") as out, noise.open("wb") as err:
+    output, noise = tmp_path / "told", tmp_path / "noise"
+    with output.open("wb") as out, noise.open("wb") as err:
         process = subprocess.Popen([PYTHON, SCRIPT, str(port), str(LIFE_S)], stdout=out, stderr=err)
     try:
         wait_until(lambda: "Uvicorn running" in noise.read_text() or process.poll() is not None)
         assert process.poll() is None, noise.read_text()
-        yield Started(process, port, told)
+        yield Started(process, port, output)
     finally:
         process.terminate()
         process.wait(timeout=HANG_S)
@@ -63,15 +63,15 @@ def server(tmp_path: Path) -> Iterator[Started]:
 def log_in(cli) -> tuple[int, str, str]:
     """Log in; the browser follows its redirects back to us."""
     process = cli.start("mcp", "login", "far", stdin=subprocess.PIPE)
-    told = b""
+    seen = b""
     for line in process.stderr:
-        told += line
+        seen += line
         if line.startswith(b"http"):
             with urllib.request.urlopen(line.decode().strip(), timeout=HANG_S) as page:
-                told += page.read()
+                seen += page.read()
             break
     out, err = process.communicate(timeout=HANG_S)
-    return process.returncode, out.decode(), (told + err).decode()
+    return process.returncode, out.decode(), (seen + err).decode()
 
 
 def test_a_login_to_the_server_of_the_official_sdk_is_made_used_and_renewed(cli, server):

@@ -73,8 +73,8 @@ def test_every_tool_of_a_server_answers_through_the_real_command(cli, name, tmp_
     assert (done.code, done.frames[-1]["result"]) == (0, "Done."), done.err
     results = done.of("tool_result")
     assert len(results) == len(offered) and done.frames[-1]["permission_denials"] == []
-    said = [json.dumps(result["content"]) for result in results]
+    texts = [json.dumps(result["content"]) for result in results]
     assert not [
-        text for text in said if "cannot be used" in text or "no answer" in text or "went away" in text
+        text for text in texts if "cannot be used" in text or "no answer" in text or "went away" in text
     ]
     assert any(not result["is_error"] for result in results) or name in ("fetch", "git", "time")

@@ -50,8 +50,8 @@ def expect(condition: bool, done: subprocess.CompletedProcess[str]) -> None:
 def says_its_version(folder: Path) -> None:
     """`--version` names the command, a version, and the commit that the wheel was built from."""
     done = caliban("--version", folder=folder)
-    said = re.fullmatch(r"caliban \d+\.\d+\.\d+ \([0-9a-f]{12}\)\n", done.stdout)
-    expect(done.returncode == 0 and said is not None, done)
+    match = re.fullmatch(r"caliban \d+\.\d+\.\d+ \([0-9a-f]{12}\)\n", done.stdout)
+    expect(done.returncode == 0 and match is not None, done)
 
 
 def explains_itself(folder: Path) -> None:

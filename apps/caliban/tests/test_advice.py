@@ -148,7 +148,7 @@ def test_a_flag_about_frames_is_refused_where_there_are_none(name, format_name):
 
 def test_a_command_is_advised_of_flags_that_it_has():
     with pytest.raises(UsageError, match="no flag --yes") as caught:
-        found = find_command(["perms", "list", "--yes"])
-        assert found is not None
-        command_parser(found[0]).parse_args(found[1])
+        call = find_command(["perms", "list", "--yes"])
+        assert call is not None
+        command_parser(call[0]).parse_args(call[1])
     assert "--permission-mode" not in (caught.value.hint or "")

@@ -92,23 +92,23 @@ async def test_nothing_is_loaded_once_the_answer_begins(monkeypatch: pytest.Monk
 
 @pytest.mark.anyio
 async def test_the_provider_tells_when_it_waits_and_answers_as_it_would() -> None:
-    told: list[str] = []
+    order: list[str] = []
 
     class Told(LoadAhead):
         def asked(self) -> None:
-            told.append("asked")
+            order.append("asked")
 
         def answered(self) -> None:
-            told.append("answered")
+            order.append("answered")
 
     plain = ScriptedProvider([reply("Hello."), reply("Hello.")])
     provider = LoadingProvider(plain, Told(("colorsys",)))
     async with provider.stream(REQUEST) as events:
-        told.append("streaming")
+        order.append("streaming")
         watched = [event async for event in events]
     async with plain.stream(REQUEST) as events:
         assert [type(event) for event in watched] == [type(event) async for event in events]
-    assert told == ["asked", "answered", "streaming"]
+    assert order == ["asked", "answered", "streaming"]
 
 
 @pytest.mark.anyio

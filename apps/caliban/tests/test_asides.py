@@ -10,12 +10,12 @@ LEFT_OUT = "[what was said before is left out]"
 
 def test_the_end_comes_along_whole_messages_first() -> None:
     long = "a " * (4 * SAID_TOKENS)
-    said = conversation_text((user("first"), user(long), assistant("last")))
-    assert said == f"{LEFT_OUT}\n\nassistant: last"
+    text = conversation_text((user("first"), user(long), assistant("last")))
+    assert text == f"{LEFT_OUT}\n\nassistant: last"
 
 
 def test_of_one_message_that_is_too_long_its_end_comes_along() -> None:
     long = "a " * (4 * SAID_TOKENS) + "the end"
-    said = conversation_text((user("first"), assistant(long)))
-    assert said.startswith(f"{LEFT_OUT}\n\nassistant: […] ") and said.endswith(" a the end")
-    assert len(said) > SAID_TOKENS
+    text = conversation_text((user("first"), assistant(long)))
+    assert text.startswith(f"{LEFT_OUT}\n\nassistant: […] ") and text.endswith(" a the end")
+    assert len(text) > SAID_TOKENS

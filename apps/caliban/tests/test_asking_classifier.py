@@ -49,19 +49,19 @@ def rules(tmp_path: Path, provider: Any, *, interactive: bool, timeout_s: float 
         RuleSet(), mode="auto", workspace=tmp_path, interactive=interactive, vouched=[BASH], home=tmp_path
     )
     permissions = Permissions("auto", lambda: engine, ruled=True, latches=ModeLatches(auto=True))
-    told: list[Notice] = []
+    notices: list[Notice] = []
     classifier = Classifier(provider=provider, model="m", timeout_s=timeout_s)
-    auto = AutoMode(AutoLists(), classifier, told.append)
-    return AutoRules(permissions, auto, interactive=interactive), permissions, told
+    auto = AutoMode(AutoLists(), classifier, notices.append)
+    return AutoRules(permissions, auto, interactive=interactive), permissions, notices
 
 
 @pytest.mark.parametrize("interactive", [True, False])
 async def test_a_classifier_that_never_answers_is_an_ask(tmp_path, interactive):
-    made, _, told = rules(tmp_path, Mute([]), interactive=interactive, timeout_s=0)
+    made, _, notices = rules(tmp_path, Mute([]), interactive=interactive, timeout_s=0)
     decision = await made.decide(BASH, MAKE)
     assert (decision.action, decision.by) == ("ask" if interactive else "deny", "classifier")
     assert "gave no verdict within 0 s" in decision.reason
-    assert told[0].details["decision"] == "ask"
+    assert notices[0].details["decision"] == "ask"
 
 
 @pytest.mark.parametrize("text", ["", "ALLOW", '{"decision": "allow"}'])

@@ -135,9 +135,9 @@ PIECES = st.one_of(
 )
 @example(["-p", "hello", "--output-format", "json"])
 def test_plain_arguments_mean_what_argparse_makes_of_them(arguments):
-    found = plain_values(arguments, GROUPS)
-    if found is not None:
-        assert found == vars(build_parser().parse_args(arguments))
+    parsed = plain_values(arguments, GROUPS)
+    if parsed is not None:
+        assert parsed == vars(build_parser().parse_args(arguments))
 
 
 def test_the_arguments_of_usual_runs_are_plain():
@@ -160,8 +160,8 @@ def test_the_arguments_of_usual_runs_are_plain():
     ],
 )
 def test_a_command_is_the_first_word_or_stands_after_the_config_that_it_takes(arguments, expected):
-    found = find_command(arguments)
-    assert (found and (found[0].name, found[1])) == expected
+    call = find_command(arguments)
+    assert (call and (call[0].name, call[1])) == expected
 
 
 def test_what_is_written_to_a_discreet_command_is_never_repeated():

@@ -68,9 +68,9 @@ def test_a_kept_pattern_is_the_same_and_is_not_compiled_again(pattern, flags, mo
     patterns = serving(data)
     monkeypatch.setattr(patterns, "_original", None)
     re.purge()
-    found = re.compile(pattern, flags)
-    assert found is not expected and found == expected and repr(found) == repr(expected)
-    assert (found.groupindex, found.groups, found.flags) == (
+    kept = re.compile(pattern, flags)
+    assert kept is not expected and kept == expected and repr(kept) == repr(expected)
+    assert (kept.groupindex, kept.groups, kept.flags) == (
         expected.groupindex,
         expected.groups,
         expected.flags,
@@ -88,8 +88,8 @@ def test_they_find_what_the_others_find(text):
         re.purge()
         for pattern, flags in CONSTANTS:
             if isinstance(pattern, str):
-                found = [match.span() for match in re.compile(pattern, flags).finditer(text)]
-                assert found == [match.span() for match in made[pattern].finditer(text)]
+                spans = [match.span() for match in re.compile(pattern, flags).finditer(text)]
+                assert spans == [match.span() for match in made[pattern].finditer(text)]
     finally:
         COMPILER.compile = patterns._original
 
@@ -148,10 +148,10 @@ def test_other_errors_and_warnings_stay_what_they_are():
         re.compile("[")
     with pytest.raises(TypeError):
         re.compile(5)  # type: ignore[call-overload]
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         re.compile("[[a]")
-    assert len(said) == 1
+    assert len(caught) == 1
 
 
 def test_text_is_never_compared_with_bytes():

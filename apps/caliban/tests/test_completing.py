@@ -25,7 +25,7 @@ from caliban.compose.servers.completing import template_place
 )
 def test_the_variable_that_is_being_typed_is_found(template, typed, expected) -> None:
     place = template_place(template, typed)
-    found = None
+    parts = None
     if place is not None:
-        found = (place.name, place.value, dict(place.known), place.before, place.after, place.quotes)
-    assert found == expected
+        parts = (place.name, place.value, dict(place.known), place.before, place.after, place.quotes)
+    assert parts == expected

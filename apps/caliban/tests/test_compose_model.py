@@ -118,10 +118,10 @@ def test_a_provider_that_cannot_be_closed_is_reported(notices):
 
 
 def test_a_plain_model_is_metered_under_the_name_that_the_operator_gives(inputs, notices):
-    said = (
+    table = (
         '[provider.house]\nkind = "anthropic"\nbase_url = "http://127.0.0.1:9"\n[model]\nprovider = "house"\n'
     )
-    given = inputs(said + 'name = "m"\n', environ=KEY)
+    given = inputs(table + 'name = "m"\n', environ=KEY)
     resolved = resolve_model(given, RunCosts(), notices.append, notices.append)
     assert (resolved.name, resolved.model, resolved.base_url) == ("house", "m", "http://127.0.0.1:9")
     assert isinstance(resolved.provider, MeteredProvider)

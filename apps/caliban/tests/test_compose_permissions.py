@@ -52,10 +52,10 @@ def test_a_mode_that_may_not_be_is_refused(settings, managed, flags, error):
 
 
 def test_the_flags_stand_above_the_rules_of_settings(settings, work):
-    said = settings('[permissions]\nallow = ["Bash:git *"]\n')
+    merged = settings('[permissions]\nallow = ["Bash:git *"]\n')
     call = {"command": "git status"}
-    plain = build_permissions(PermissionOptions(), said, work, trusted=False)
-    denied = build_permissions(PermissionOptions(deny=("Bash:git *",)), said, work, trusted=False)
+    plain = build_permissions(PermissionOptions(), merged, work, trusted=False)
+    denied = build_permissions(PermissionOptions(deny=("Bash:git *",)), merged, work, trusted=False)
     assert (plain.decide(BASH, call).action, denied.decide(BASH, call).action) == ("allow", "deny")
 
 

@@ -53,8 +53,8 @@ def test_without_routes_there_is_one_for_the_model_of_flags_and_settings(inputs,
 def test_a_file_describes_its_providers_above_settings_and_only_what_can_be_reached_is_looked_up(
     inputs, file, notices
 ):
-    said = '[provider.mine]\napi_key_env = "MINE"\nbase_url = "http://127.0.0.1:1/v1"\n'
-    routing = read_routing(inputs(said, config=str(file), base_url="http://127.0.0.1:7"), notices.append)
+    table = '[provider.mine]\napi_key_env = "MINE"\nbase_url = "http://127.0.0.1:1/v1"\n'
+    routing = read_routing(inputs(table, config=str(file), base_url="http://127.0.0.1:7"), notices.append)
     anthropic, mine = routing.entries()
     assert (routing.source, routing.is_configured) == (str(file), True)
     assert (anthropic.name, anthropic.base_url({})) == ("anthropic", "http://127.0.0.1:7")

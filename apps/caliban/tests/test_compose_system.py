@@ -43,9 +43,9 @@ def test_the_prompt_of_an_earlier_version_which_named_the_tools_is_too() -> None
 
 
 def test_what_a_flag_once_said_is_kept() -> None:
-    said = built(SystemOptions(system="Be brief."))
-    assert said is not None
-    assert not is_default((said, user("hi")))
+    message = built(SystemOptions(system="Be brief."))
+    assert message is not None
+    assert not is_default((message, user("hi")))
     assert not is_default((user("hi"),))
     assert not is_default(())
 

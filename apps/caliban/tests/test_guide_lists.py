@@ -86,8 +86,8 @@ def test_a_flag_that_is_put_off_says_so(name):
 @pytest.mark.parametrize("before", [(), ("--bare",), ("--model", "m"), ("--settings", "{}", "--quiet")])
 def test_a_command_of_the_guide_is_run_or_refused_whatever_stands_before_it(before, name):
     if name in {command.name for command in COMMANDS}:
-        found = find_command([*before, name])
-        assert found is not None and found[0].name == name
+        call = find_command([*before, name])
+        assert call is not None and call[0].name == name
         return
     with pytest.raises(UsageError, match=f"there is no command '{name}' in this version") as caught:
         parse([*before, name], {})
@@ -102,11 +102,11 @@ def test_a_slash_command_of_the_guide_is_a_row(name):
 
 @pytest.mark.parametrize("name", VARIABLES)
 def test_a_variable_of_the_guide_is_read_or_named(name):
-    said = tuple(about_variables({name: "1"}))
+    warnings = tuple(about_variables({name: "1"}))
     if name in LATER_VARIABLES:
-        assert said == (f"{name} has no effect: {LATER_VARIABLES[name]} not part of this version",)
+        assert warnings == (f"{name} has no effect: {LATER_VARIABLES[name]} not part of this version",)
     else:
-        assert said == ()
+        assert warnings == ()
         assert name in {*variables(), *INNER_VARIABLES}
 
 

@@ -250,14 +250,14 @@ def test_every_setting_without_a_badge_is_changed_here() -> None:
 @pytest.mark.parametrize("name", CASES)
 async def test_a_setting_that_changes_counts_from_then_on(name: str) -> None:
     before, after, look, old, new = CASES[name]
-    said: list[str] = []
+    notices: list[str] = []
     write(before, 20)
-    async with opened(said) as app:
+    async with opened(notices) as app:
         assert look(app) == old
         write(after, 10)
         await app.live.refresh(app)
         assert look(app) == new
-        assert not any("restart required" in words for words in said)
+        assert not any("restart required" in words for words in notices)
 
 
 @pytest.mark.long(keep=5)
@@ -281,34 +281,36 @@ def test_a_setting_with_a_badge_is_kept_as_the_run_began(key: Any) -> None:
 
 
 async def test_a_change_that_waits_for_a_start_is_told_with_its_line_and_once() -> None:
-    said: list[str] = []
+    notices: list[str] = []
     write("max_turns = 3\n", 30)
-    async with opened(said) as app:
+    async with opened(notices) as app:
         path = write('max_turns = 3\n\nmodel = "other"\n', 20)
         await app.live.refresh(app)
         await app.live.refresh(app)
         write('max_turns = 3\n\nmodel = "other"\n', 10)
         await app.live.refresh(app)
-        assert said == [f"model was changed in {path}:3 and counts from the next start on: restart required"]
+        assert notices == [
+            f"model was changed in {path}:3 and counts from the next start on: restart required"
+        ]
         assert app.live.now.get("model") is None
 
 
 @pytest.mark.parametrize("text", ["max_turns = ", "max_turns = 'x'", "\0", "[[[", 'audit.path = "/x"'])
 async def test_garbage_leaves_everything_as_it_was(text: str) -> None:
-    said: list[str] = []
+    notices: list[str] = []
     write('permissions.deny = ["Bash:make"]\npermissions.allow = ["Bash"]\n', 30)
-    async with opened(said) as app:
+    async with opened(notices) as app:
         write(text, 20)
         await app.live.refresh(app)
         await app.live.refresh(app)
         assert verdict("make")(app) == "deny" and verdict("touch x")(app) == "allow"
-        assert len(said) == 1 and "those of before go on" in said[0]
+        assert len(notices) == 1 and "those of before go on" in notices[0]
 
 
 async def test_a_file_that_goes_away_takes_its_settings_with_it() -> None:
-    said: list[str] = []
+    notices: list[str] = []
     path = write("max_turns = 3\n", 30)
-    async with opened(said) as app:
+    async with opened(notices) as app:
         path.unlink()
         await app.live.refresh(app)
         assert limit("max_turns")(app) == 50

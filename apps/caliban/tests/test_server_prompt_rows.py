@@ -61,14 +61,14 @@ async def called(*messages):
 @pytest.mark.anyio
 async def test_its_messages_become_one_prompt_and_what_is_no_text_is_told():
     image = ImageBlock(source=Base64Source(media_type="image/png", data=b"x"))
-    row, answer, told = await called(
+    row, answer, notices = await called(
         user("look"), assistant("earlier"), Message(role="user", content=(image,))
     )
     assert (row.name, row.aliases, row.submits) == ("mcp__notes__find", ("notes:find",), True)
     assert isinstance(answer.effect, SubmitPrompt)
     assert answer.effect.text == "look\n\n[the server notes gives this as an earlier answer]\nearlier"
     assert answer.effect.references == "" and answer.effect.shown == "/mcp__notes__find a"
-    assert "1 piece of notes:find" in told[0].message
+    assert "1 piece of notes:find" in notices[0].message
 
 
 @pytest.mark.anyio

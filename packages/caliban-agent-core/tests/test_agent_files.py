@@ -37,9 +37,9 @@ def write(folder: Path, name: str, text: str) -> Path:
 
 def test_a_file_says_everything_of_an_agent(tmp_path: Path) -> None:
     path = write(tmp_path / "agents", "a.md", WHOLE)
-    found = find_agents([tmp_path / "agents", tmp_path / "not there"])
-    assert found.problems == ()
-    assert found.definitions == (
+    agents = find_agents([tmp_path / "agents", tmp_path / "not there"])
+    assert agents.problems == ()
+    assert agents.definitions == (
         AgentDefinition(
             name="reviewer",
             description="Reviews a diff",
@@ -67,8 +67,8 @@ def test_the_first_folder_counts_and_other_files_do_not(tmp_path: Path) -> None:
     write(tmp_path / "one", "a.md", "---\ndescription: first\n---\n")
     write(tmp_path / "two", "a.md", "---\ndescription: second\n---\n")
     write(tmp_path / "two", "b.txt", "---\ndescription: no\n---\n")
-    found = find_agents([tmp_path / "one", tmp_path / "two"])
-    assert [(kind.name, kind.description) for kind in found.definitions] == [("a", "first")]
+    agents = find_agents([tmp_path / "one", tmp_path / "two"])
+    assert [(kind.name, kind.description) for kind in agents.definitions] == [("a", "first")]
 
 
 @pytest.mark.parametrize(
@@ -94,9 +94,9 @@ def test_the_first_folder_counts_and_other_files_do_not(tmp_path: Path) -> None:
 def test_a_broken_file_is_left_out_and_named(tmp_path: Path, text: str, words: str) -> None:
     path = write(tmp_path, "x.md", text)
     write(tmp_path, "good.md", "---\ndescription: good\n---\n")
-    found = find_agents([tmp_path])
-    assert [kind.name for kind in found.definitions] == ["good"]
-    assert found.problems == (f"the agent in {path} is left out: {words}",)
+    agents = find_agents([tmp_path])
+    assert [kind.name for kind in agents.definitions] == ["good"]
+    assert agents.problems == (f"the agent in {path} is left out: {words}",)
 
 
 @pytest.mark.parametrize(
@@ -122,9 +122,9 @@ def test_a_broken_file_is_left_out_and_named(tmp_path: Path, text: str, words: s
 )
 def test_a_field_that_does_nothing_is_named(tmp_path: Path, line: str, words: str) -> None:
     path = write(tmp_path, "x.md", f"---\ndescription: d\n{line}\n---\n")
-    found = find_agents([tmp_path])
-    assert found.problems == (f"the agent x ({path}): {words}",)
-    (kind,) = found.definitions
+    agents = find_agents([tmp_path])
+    assert agents.problems == (f"the agent x ({path}): {words}",)
+    (kind,) = agents.definitions
     assert kind.model is None and "Bash" not in (kind.tools or ())
 
 
@@ -137,6 +137,6 @@ def test_a_part_that_is_denied_denies_the_whole_tool(tmp_path: Path) -> None:
 def test_no_more_are_taken_than_a_request_can_hold(tmp_path: Path) -> None:
     for number in range(MAX_DEFINITIONS + 1):
         write(tmp_path, f"a{number:02}.md", "---\ndescription: d\n---\n")
-    found = find_agents([tmp_path])
-    assert len(found.definitions) == MAX_DEFINITIONS
-    assert found.problems == ("the agent a64 is left out: there are 64 others",)
+    agents = find_agents([tmp_path])
+    assert len(agents.definitions) == MAX_DEFINITIONS
+    assert agents.problems == ("the agent a64 is left out: there are 64 others",)

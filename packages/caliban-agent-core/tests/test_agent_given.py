@@ -236,5 +236,5 @@ async def test_an_answer_that_is_none_is_a_denial_that_says_so() -> None:
     provider = ScriptedProvider([reply(tool_call("look")), reply("Done.")])
     end = await Agent(provider, "m", tools=[look], gate=Gate(approver=Vague())).run_to_end("x")
     results = [result for message in end.messages for result in message.tool_results]
-    said = "".join(block.text for result in results for block in result.content)
-    assert "the approver failed: TypeError: it answered 'perhaps', which is none of allow, ask, deny" in said
+    texts = "".join(block.text for result in results for block in result.content)
+    assert "the approver failed: TypeError: it answered 'perhaps', which is none of allow, ask, deny" in texts

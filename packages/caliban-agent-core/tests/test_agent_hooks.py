@@ -270,8 +270,8 @@ async def test_hooks_hear_of_compaction_before_and_after():
     agent = Agent(provider, "m", tools=[Stub("a", output="y" * 800)], hooks=hooks)
     _, outcome = await play(agent)
     assert outcome.stop.ok
-    told = [name for name in hooks.names if "Compact" in name]
-    assert told == ["PreCompact", "PostCompact"]
+    names = [name for name in hooks.names if "Compact" in name]
+    assert names == ["PreCompact", "PostCompact"]
 
 
 async def test_a_compaction_that_hooks_deny_does_not_happen():

@@ -411,8 +411,8 @@ async def test_what_a_docstring_says_of_arguments_reaches_the_model(text: str) -
 
     move.__doc__ = text
     spec = tool(move).spec
-    said = {name: part["description"] for name, part in spec.input_schema["properties"].items()}
-    assert (spec.description, said) == ("Move it.", {"x": "how far to the right", "y": "how far down"})
+    described = {name: part["description"] for name, part in spec.input_schema["properties"].items()}
+    assert (spec.description, described) == ("Move it.", {"x": "how far to the right", "y": "how far down"})
 
 
 async def test_a_plain_function_is_no_tool_and_the_error_says_what_to_do() -> None:

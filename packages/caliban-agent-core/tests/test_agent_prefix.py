@@ -51,8 +51,8 @@ def after(first: CompletionRequest, second: CompletionRequest) -> str | None:
     watch = PrefixWatch()
     assert watch.ask(first, 0) is None
     watch.answered(assistant("Hi"), CACHED)
-    told = watch.ask(second, 0)
-    return None if told is None else told.details["part"]
+    warning = watch.ask(second, 0)
+    return None if warning is None else warning.details["part"]
 
 
 GROWN = (*BEGUN, assistant("Hi"), user("On"))
@@ -132,8 +132,8 @@ def test_nothing_is_said_where_nothing_is_cached():
 def test_what_an_earlier_process_left_is_compared_too():
     left = fingerprint(request(*BEGUN))
     assert PrefixWatch(left).ask(request(*GROWN), 0) is None
-    told = PrefixWatch(left).ask(request(*GROWN, tools=(EDIT,)), 0)
-    assert told == Warned(
+    warning = PrefixWatch(left).ask(request(*GROWN, tools=(EDIT,)), 0)
+    assert warning == Warned(
         subtype="cache_break",
         message="the provider's prompt cache cannot be reused beyond tool Read, which is gone",
         details={"part": "tool Read, which is gone", "cached_tokens": 0},
@@ -145,9 +145,9 @@ def test_a_break_says_how_much_was_cached():
     watch = PrefixWatch()
     watch.ask(request(*BEGUN), 0)
     watch.answered(assistant("Hi"), CACHED)
-    told = watch.ask(request(*GROWN, tools=(READ,)), 0)
-    assert "(5,000 tokens)" in told.message
-    assert told.details["cached_tokens"] == 5000
+    warning = watch.ask(request(*GROWN, tools=(READ,)), 0)
+    assert "(5,000 tokens)" in warning.message
+    assert warning.details["cached_tokens"] == 5000
 
 
 def test_a_cache_that_lost_the_beginning_is_told_once_with_the_time_between():
@@ -159,8 +159,8 @@ def test_a_cache_that_lost_the_beginning_is_told_once_with_the_time_between():
     clock.now_s = 400.0
     watch.ask(request(*GROWN), 0)
     clock.now_s = 402.0
-    told = watch.answered(hi, replace(CACHED, cache_read_tokens=0, cache_write_tokens=5000))
-    assert (told.subtype, told.details) == ("cache_miss", {"lost_tokens": 5000, "idle_s": 400.0})
+    warning = watch.answered(hi, replace(CACHED, cache_read_tokens=0, cache_write_tokens=5000))
+    assert (warning.subtype, warning.details) == ("cache_miss", {"lost_tokens": 5000, "idle_s": 400.0})
     watch.ask(request(*GROWN), 0)
     assert watch.answered(hi, Usage(input_tokens=5000)) is None
 
@@ -205,8 +205,8 @@ async def test_a_run_tells_of_a_break_before_it_asks():
     watch = PrefixWatch({"model": "m", "tool Gone": "0"})
     agent = Agent(provider, "m")
     async with agent.run("Hi", prefix=watch) as run:
-        told = [event async for event in run.events if isinstance(event, Warned)]
-    assert [event.subtype for event in told] == ["cache_break"]
+        warnings = [event async for event in run.events if isinstance(event, Warned)]
+    assert [event.subtype for event in warnings] == ["cache_break"]
 
 
 @pytest.mark.anyio

@@ -122,20 +122,20 @@ async def test_what_is_no_event_is_a_fault_of_the_tool():
 
 
 async def test_a_tool_that_speaks_waits_for_a_slow_reader_and_can_be_cancelled_meanwhile():
-    said = 0
+    emitted = 0
 
     async def speak(context: ToolContext) -> None:
-        nonlocal said
+        nonlocal emitted
         for _ in range(100):
             await context.emit(ToolProgress(tool_use_id="t1"))
-            said += 1
+            emitted += 1
 
     with anyio.fail_after(HANG_S):
         async with speaking(speak, event_buffer=4).run("go") as run:
             async for event in run.events:
                 if isinstance(event, ToolProgress):
                     break
-    assert said < 100
+    assert emitted < 100
     assert run.outcome.stop.kind == "cancelled"
 
 

@@ -61,16 +61,16 @@ def test_tools_are_found_in_the_order_of_their_names(site: Path) -> None:
         "[console_scripts]\nwords = some_tools:main\n\n[caliban.tools]\n# ours\nz = some_tools:WORDS\n"
         "a=some_tools : Held.words [extra]\n\n[caliban.providers]\nother = some_tools:WORDS\n",
     )
-    found = installed_tools(folders=[str(site)])
-    assert (names(found.tools), found.problems) == (["Deep", "Words"], ())
+    installed = installed_tools(folders=[str(site)])
+    assert (names(installed.tools), installed.problems) == (["Deep", "Words"], ())
 
 
 def test_packages_without_tools_are_not_imported(site: Path) -> None:
     package(site, "plain", "[console_scripts]\nplain = plain:main\n", "raise RuntimeError('imported')")
     (site / "bare-1.0.dist-info").mkdir()
     (site / "other-1.0.dist-info").write_text("a file")
-    found = installed_tools(folders=[str(site), str(site / "not there")])
-    assert (found.tools, found.problems) == ((), ())
+    installed = installed_tools(folders=[str(site), str(site / "not there")])
+    assert (installed.tools, installed.problems) == ((), ())
     assert "plain" not in sys.modules
 
 
@@ -99,18 +99,18 @@ def test_a_broken_tool_is_named_and_the_others_are_there(
 ) -> None:
     package(site, "fine", "[caliban.tools]\nfine = fine:WORDS\n")
     package(site, "mine", f"[caliban.tools]\nbroken = {reference}\n", code)
-    found = installed_tools({"Read"}, folders=[str(site)])
-    assert names(found.tools) == ["Words"]
-    (problem,) = found.problems
+    installed = installed_tools({"Read"}, folders=[str(site)])
+    assert names(installed.tools) == ["Words"]
+    (problem,) = installed.problems
     assert problem.message.startswith(f"the tool 'broken' ({reference}) is left out: {why}")
     assert problem.hint is not None
 
 
 def test_of_two_tools_of_one_name_the_first_is_there(site: Path) -> None:
     package(site, "one", "[caliban.tools]\na = one:WORDS\nb = one:WORDS\n")
-    found = installed_tools(folders=[str(site)])
-    assert names(found.tools) == ["Words"]
-    assert [problem.message for problem in found.problems] == [
+    installed = installed_tools(folders=[str(site)])
+    assert names(installed.tools) == ["Words"]
+    assert [problem.message for problem in installed.problems] == [
         "the tool 'b' (one:WORDS) is left out: there is a tool 'Words' already"
     ]
 

@@ -206,8 +206,8 @@ def test_the_best_match_comes_first(query, expected):
 
 
 def test_tools_are_taken_by_name_in_the_order_they_are_asked_for():
-    found, missing = selected(("weather", "issue", "nothing", "Weather"), SPECS)
-    assert ([spec.name for spec in found], missing) == (["Weather", "issue"], ("nothing",))
+    specs, missing = selected(("weather", "issue", "nothing", "Weather"), SPECS)
+    assert ([spec.name for spec in specs], missing) == (["Weather", "issue"], ("nothing",))
 
 
 async def test_an_answer_names_what_is_there_where_nothing_is_found():

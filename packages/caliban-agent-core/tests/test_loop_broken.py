@@ -71,8 +71,8 @@ async def test_calls_of_a_reply_that_filled_the_window_are_not_run() -> None:
 
 
 def long_talk() -> list[Message]:
-    said = [message for n in range(9) for message in (user(f"ask {n} " + "x" * 400), assistant("y" * 400))]
-    return [*said, user("go")]
+    turns = [message for n in range(9) for message in (user(f"ask {n} " + "x" * 400), assistant("y" * 400))]
+    return [*turns, user("go")]
 
 
 async def test_a_reply_that_filled_the_window_is_taken_back_where_the_history_can_be_shortened() -> None:
@@ -125,8 +125,8 @@ async def test_a_model_that_repeats_a_failing_call_is_told_and_then_stopped(
     tools = [Failing(), Stub("Look", kind="read")]
     _, outcome = await play(Agent(provider, "m", tools=tools))
     assert (outcome.stop.kind, len(provider.requests)) == ("doom_loop", 6)
-    told = [text for text in user_texts(outcome.messages) if text.startswith("The same call has failed")]
-    assert len(told) == 1
+    nudges = [text for text in user_texts(outcome.messages) if text.startswith("The same call has failed")]
+    assert len(nudges) == 1
 
 
 async def test_a_failing_call_after_something_changed_is_no_repetition() -> None:

@@ -200,8 +200,8 @@ async def test_a_wait_that_a_server_names_is_shown_within_its_own_allowance() ->
     busy = RateLimited("slow", retry_after_s=0.001)
     provider = ScriptedProvider([*[failure(busy)] * 4, reply("at last")])
     events, _ = await play(Agent(provider, "m", options=AgentOptions(retry=QUICK)))
-    told = [(event.attempt, event.max_retries) for event in of(events, ApiRetry)]
-    assert told == [(1, 10), (2, 10), (3, 10), (4, 10)]
+    attempts = [(event.attempt, event.max_retries) for event in of(events, ApiRetry)]
+    assert attempts == [(1, 10), (2, 10), (3, 10), (4, 10)]
 
 
 async def test_a19_a_prompt_that_stays_too_long_ends_the_run() -> None:

@@ -181,18 +181,18 @@ async def test_with_nothing_old_enough_no_model_is_asked_b142(history: tuple[Mes
 
 
 async def test_the_cost_is_told_even_when_the_summary_is_not_usable() -> None:
-    told: list[Usage] = []
+    spent: list[Usage] = []
     costs = [Usage(output_tokens=3), Usage(output_tokens=4)]
     provider = ScriptedProvider([reply("ok", usage=costs[0]), reply("", usage=costs[1])])
     history = (user("go"), *turns(*range(9)))
     for _ in range(2):
         try:
             await Summarizer().compact(
-                history, model="m", provider=provider, target_tokens=100_000, spent=told.append
+                history, model="m", provider=provider, target_tokens=100_000, spent=spent.append
             )
         except CompactionFailed:
             pass
-    assert told == costs
+    assert spent == costs
 
 
 async def test_cancelling_leaves_nothing_behind() -> None:

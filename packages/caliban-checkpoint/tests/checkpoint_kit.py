@@ -92,9 +92,9 @@ class Bench:
             await self.recorder.after_command(call)
 
     def manifests(self) -> list[Manifest]:
-        found, problems = CheckpointStore(self.place, "s", self.limits).load()
+        manifests, problems = CheckpointStore(self.place, "s", self.limits).load()
         assert problems == []
-        return found
+        return manifests
 
     def plan(self, index: int) -> tuple[RestoreStep, ...]:
         store = CheckpointStore(self.place, "s", self.limits)

@@ -221,8 +221,8 @@ def test_garbage_for_a_manifest_is_named_and_passed_over(bench: Bench, garbage: 
     bench.write("b", b"1")
     path = bench.place / "checkpoints" / "s" / "prompt-001" / "manifest.json"
     path.write_bytes(garbage)
-    found, problems = CheckpointStore(bench.place, "s").load()
-    assert [(one.prompt_index, one.kind) for one in found] == [(1, "damaged"), (2, "files")]
+    manifests, problems = CheckpointStore(bench.place, "s").load()
+    assert [(one.prompt_index, one.kind) for one in manifests] == [(1, "damaged"), (2, "files")]
     assert len(problems) == 1 and str(path) in problems[0]
     bench.restart()
     bench.write("b", b"2")

@@ -31,6 +31,6 @@ def test_what_is_no_call_is_text(line: str):
 
 
 def test_a_call_of_nothing_that_is_known_is_told_with_what_is_near():
-    with pytest.raises(UnknownCommand, match="there is no command /cots") as told:
+    with pytest.raises(UnknownCommand, match="there is no command /cots") as caught:
         CommandRegistry(BUILTIN).called("/cots")
-    assert "did you mean /cost?" in (told.value.hint or "")
+    assert "did you mean /cost?" in (caught.value.hint or "")

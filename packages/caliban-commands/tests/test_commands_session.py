@@ -144,9 +144,9 @@ async def test_hooks_hear_of_a_command_once_the_session_has_begun_and_may_object
 
 @pytest.mark.anyio
 async def test_a_command_runs_in_its_places_only() -> None:
-    with pytest.raises(CommandNotHere, match="/quit does not run without the terminal") as told:
+    with pytest.raises(CommandNotHere, match="/quit does not run without the terminal") as caught:
         await run("/quit", Context(*SAID), "headless")
-    assert told.value.hint
+    assert caught.value.hint
     with pytest.raises(CommandNotHere, match="while a prompt is at work"):
         await run("/clear", Context(*SAID), "running")
 

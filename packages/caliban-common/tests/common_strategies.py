@@ -51,7 +51,7 @@ any_text = st.one_of(
     st.text(alphabet=st.characters(categories=["Cs", "Lu", "Zs"]), max_size=8),
 )
 clean_text = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=20)
-said = clean_text.filter(lambda text: bool(text.strip()))
+prose = clean_text.filter(lambda text: bool(text.strip()))
 
 
 def json_values(text: st.SearchStrategy[str], *, finite: bool = True) -> st.SearchStrategy[object]:
@@ -128,7 +128,7 @@ def valid_histories(draw: st.DrawFn) -> tuple[Message, ...]:
     history = [system("be good")] if draw(st.booleans()) else []
     number = 0
     for _ in range(draw(st.integers(0, 3))):
-        history.append(user(draw(said)))
+        history.append(user(draw(prose)))
         for _ in range(draw(st.integers(0, 3))):
             count = draw(st.integers(1, 3))
             ids = [f"call_{number + offset}" for offset in range(count)]
@@ -136,7 +136,7 @@ def valid_histories(draw: st.DrawFn) -> tuple[Message, ...]:
             thought = (ThinkingBlock(text="hm", signature="sig"),) if draw(st.booleans()) else ()
             history.append(reply(*thought, *(call(id, path="/a") for id in ids)))
             history.append(results(*(result(id) for id in ids)))
-        history.append(assistant(draw(said)))
+        history.append(assistant(draw(prose)))
     return tuple(history)
 
 

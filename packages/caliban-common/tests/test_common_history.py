@@ -11,10 +11,10 @@ from common_strategies import (
     call,
     damaged_histories,
     messages,
+    prose,
     reply,
     result,
     results,
-    said,
     system,
     user,
     valid_histories,
@@ -192,9 +192,9 @@ def test_one_call_has_one_result_and_the_first_counts_b082() -> None:
 
 
 def test_results_come_in_call_order_and_ahead_of_words() -> None:
-    said = TextBlock(text="go on")
-    history = (reply(call("a"), call("b")), results(said, result("b")), results(result("a")))
-    assert repair(history, READER) == (history[0], results(result("a"), result("b"), said))
+    words = TextBlock(text="go on")
+    history = (reply(call("a"), call("b")), results(words, result("b")), results(result("a")))
+    assert repair(history, READER) == (history[0], results(result("a"), result("b"), words))
 
 
 def test_a_result_whose_call_was_never_saved_is_dropped_b083() -> None:
@@ -351,7 +351,7 @@ def test_an_interrupted_call_says_so() -> None:
     assert interrupted("t1") == result("t1", INTERRUPTED, is_error=True)
 
 
-@given(st.lists(said, min_size=1, max_size=3))
+@given(st.lists(prose, min_size=1, max_size=3))
 def test_words_alone_are_left_as_they_are(words: list[str]) -> None:
     history = tuple(user(text) if n % 2 == 0 else assistant(text) for n, text in enumerate(words))
     assert repair(history, READER) is history

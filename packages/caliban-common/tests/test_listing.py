@@ -18,8 +18,8 @@ def put(path, text="x"):
 def test_a_folder_that_is_not_there_holds_none(tmp_path):
     put(tmp_path / "file")
     for folder in (tmp_path / "absent", tmp_path / "file"):
-        for found in (files_in_folders(folder, "A.md"), markdown_files(folder)):
-            assert (found.paths, found.problems) == ((), ())
+        for listing in (files_in_folders(folder, "A.md"), markdown_files(folder)):
+            assert (listing.paths, listing.problems) == ((), ())
 
 
 def test_files_come_in_the_order_of_their_names(tmp_path):
@@ -47,25 +47,25 @@ def test_a_link_that_leads_out_is_named_and_one_inside_is_taken(tmp_path):
     (folder / "out.md").symlink_to(outside)
     (folder / "same.md").symlink_to(folder / "y.md")
     (folder / "loop.md").symlink_to(folder / "loop.md")
-    found = files_in_folders(folder, "A.md")
-    assert found.paths == (folder / "x" / "A.md",)
-    assert ["link to outside" in problem for problem in found.problems] == [True] * 2
-    found = markdown_files(folder, max_depth=3)
-    assert [path.name for path in found.paths if path.name != "loop.md"] == ["same.md", "A.md", "y.md"]
-    assert any("out.md" in problem for problem in found.problems)
+    listing = files_in_folders(folder, "A.md")
+    assert listing.paths == (folder / "x" / "A.md",)
+    assert ["link to outside" in problem for problem in listing.problems] == [True] * 2
+    listing = markdown_files(folder, max_depth=3)
+    assert [path.name for path in listing.paths if path.name != "loop.md"] == ["same.md", "A.md", "y.md"]
+    assert any("out.md" in problem for problem in listing.problems)
 
 
 def test_names_that_cannot_be_typed_are_named(tmp_path):
     for name in ("a b.md", "-x.md", "\u202ex.md", "x" * 80 + ".md"):
         put(tmp_path / name)
-    found = markdown_files(tmp_path)
-    assert (found.paths, len(found.problems)) == ((), 4)
-    assert all(problem.isprintable() for problem in found.problems)
+    listing = markdown_files(tmp_path)
+    assert (listing.paths, len(listing.problems)) == ((), 4)
+    assert all(problem.isprintable() for problem in listing.problems)
 
 
 def test_too_many_files_are_told(tmp_path):
     for number in range(MAX_FILES + 3):
         put(tmp_path / f"{number:04}.md")
-    found = markdown_files(tmp_path)
-    assert len(found.paths) == MAX_FILES
-    assert "3 more than 256 files are left out" in found.problems[0]
+    listing = markdown_files(tmp_path)
+    assert len(listing.paths) == MAX_FILES
+    assert "3 more than 256 files are left out" in listing.problems[0]

@@ -40,10 +40,10 @@ async def test_what_is_reported_during_a_run_stands_among_its_events_where_it_ha
     with anyio.fail_after(HANG_S):
         async with session.submit(user("hi")) as submission:
             events = [event async for event in submission.events]
-    told = [event for event in events if isinstance(event, TurnStart | Warned | TurnEnd)]
-    assert [event.type for event in told] == ["turn_start", "warned", "turn_end"]
+    outline = [event for event in events if isinstance(event, TurnStart | Warned | TurnEnd)]
+    assert [event.type for event in outline] == ["turn_start", "warned", "turn_end"]
     details = {"to": "b", "hint": "no matter"}
-    assert told[1] == Warned(subtype="model_switch", message="another one answers", details=details)
+    assert outline[1] == Warned(subtype="model_switch", message="another one answers", details=details)
     assert shown == []
 
 

@@ -168,8 +168,8 @@ async def test_a_disk_that_fails_when_it_is_waited_for_is_told_once():
 
     session = session_of([reply("one"), reply("two")], Failing())
     events = await submit(session, "first") + await submit(session, "second")
-    told = [event for event in events if isinstance(event, Warned)]
-    assert [(warned.subtype, warned.details) for warned in told] == [
+    warnings = [event for event in events if isinstance(event, Warned)]
+    assert [(warned.subtype, warned.details) for warned in warnings] == [
         ("session_write_failed", {"hint": "look at it"})
     ]
     assert session.messages[-1].text == "two"
@@ -325,20 +325,25 @@ async def test_a_conversation_is_summarised_when_a_person_asks_and_put_back():
         def transcript(self) -> tuple[Message, ...] | None:
             return self.said
 
-    said = tuple(
+    dialogue = tuple(
         Message(role=role, content=(TextBlock(text="x" * 400),), id=f"{n}")
         for n, role in enumerate(("user", "assistant") * 7)
     )
     store = Archive()
-    session = session_of([reply("short", usage=Usage(input_tokens=7))], store, (system("Be brief."), *said))
+    session = session_of(
+        [reply("short", usage=Usage(input_tokens=7))], store, (system("Be brief."), *dialogue)
+    )
     done = await session.compact()
     assert done.is_done and session.messages == done.messages == tuple(store.messages)
     assert len(session.messages) == 10
     assert store.usage == Usage(input_tokens=7)
     assert session.undo_compaction() is None  # the store does not know all of it
-    store.said = said
+    store.said = dialogue
     event = session.undo_compaction()
-    assert event is not None and session.messages == (system("Be brief.", id=session.messages[0].id), *said)
+    assert event is not None and session.messages == (
+        system("Be brief.", id=session.messages[0].id),
+        *dialogue,
+    )
     assert tuple(store.messages) == session.messages
     assert session.undo_compaction() is None
 
@@ -356,8 +361,8 @@ async def test_what_goes_on_beside_the_turns_is_told_with_a_turn_or_a_prompt_and
     lines: list[str] = ["before"]
 
     def news() -> tuple[str, ...]:
-        told, lines[:] = tuple(lines), []
-        return told
+        fresh, lines[:] = tuple(lines), []
+        return fresh
 
     @tool
     def wait() -> str:
@@ -377,9 +382,9 @@ async def test_what_goes_on_beside_the_turns_is_told_with_a_turn_or_a_prompt_and
                     injected.append(event.message.text)
     lines.append("after")
     await submit(session, "on")
-    told = [message.text for message in session.messages if message.role == "user" and message.text]
+    prompts = [message.text for message in session.messages if message.role == "user" and message.text]
     tag = '<background_result status="news">\n{}\n</background_result>'
-    assert told == [tag.format("before"), "go", tag.format("between"), tag.format("after"), "on"]
+    assert prompts == [tag.format("before"), "go", tag.format("between"), tag.format("after"), "on"]
     assert tag.format("before") in injected and tag.format("between") in injected
-    assert [message.text for message in store.messages if message.text in told] == told
+    assert [message.text for message in store.messages if message.text in prompts] == prompts
     assert len(provider.requests) == 3

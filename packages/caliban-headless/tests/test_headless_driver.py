@@ -173,18 +173,18 @@ def frames_of(encoder: StreamEncoder, *events: AgentEvent) -> list[dict[str, Any
 
 
 def test_a_run_that_is_cut_off_has_a_message_for_what_was_said():
-    said = Message(
+    message = Message(
         role="assistant", content=(TextBlock(text="I wait."), ToolUseBlock(id="t", name="W", input={}))
     )
     usage = Usage(input_tokens=3, output_tokens=2)
-    end = RunEnd(stop=Stop(kind="cancelled"), messages=(said,), usage=usage, turns=1)
-    (frame,) = frames_of(StreamEncoder(StreamOptions()), MessageAdded(message=said), end)
+    end = RunEnd(stop=Stop(kind="cancelled"), messages=(message,), usage=usage, turns=1)
+    (frame,) = frames_of(StreamEncoder(StreamOptions()), MessageAdded(message=message), end)
     assert (frame["type"], frame["content"][0]["text"], frame["usage"]["output_tokens"]) == (
         "message",
         "I wait.",
         2,
     )
-    assert frames_of(StreamEncoder(StreamOptions(partial=True)), MessageAdded(message=said), end) == []
+    assert frames_of(StreamEncoder(StreamOptions(partial=True)), MessageAdded(message=message), end) == []
 
 
 def test_a_compaction_has_a_frame_and_a_line_and_other_rewrites_have_none():

@@ -42,8 +42,8 @@ def own(**members: Any) -> str:
     ],
 )
 def test_what_counts_is_the_strictest_thing_that_was_said(stdout: str, decision: str, reason: str) -> None:
-    said = answer(stdout)
-    assert (said.decision, said.reason) == (decision, reason)
+    reply = answer(stdout)
+    assert (reply.decision, reply.reason) == (decision, reason)
 
 
 @pytest.mark.parametrize(
@@ -93,18 +93,18 @@ def test_too_much_is_no_answer() -> None:
 @pytest.mark.parametrize("stdout", ["", "{}", own(permissionDecision="allow"), '{"decision":', None])
 def test_exit_code_two_objects_whatever_was_printed(stdout: str | None) -> None:
     raw = None if stdout is None else stdout.encode()
-    said = program_answer(
+    reply = program_answer(
         "PreToolUse", ProgramEnd(exit_code=2, stdout=raw, stderr="\x1b[31mblocked\x1b[0m\n")
     )
-    assert said.decision == "deny"
-    assert "blocked" in said.reason
-    assert "\x1b" not in said.reason
+    assert reply.decision == "deny"
+    assert "blocked" in reply.reason
+    assert "\x1b" not in reply.reason
 
 
 def test_another_code_warns_and_changes_nothing() -> None:
-    said = answer(own(updatedInput={"command": "x"}), 1, "oops")
-    assert (said.decision, said.updated_input) == ("continue", None)
-    assert said.remarks == ("it ended with exit code 1, which is neither yes (0) nor no (2): oops",)
+    reply = answer(own(updatedInput={"command": "x"}), 1, "oops")
+    assert (reply.decision, reply.updated_input) == ("continue", None)
+    assert reply.remarks == ("it ended with exit code 1, which is neither yes (0) nor no (2): oops",)
     with pytest.raises(HookFailed, match="exit code 1"):
         program_answer("PreToolUse", ProgramEnd(exit_code=1, stdout=b"", stderr=""), strict=True)
 
@@ -123,11 +123,11 @@ def test_what_is_not_known_is_named_and_allowing_a_request_does_nothing() -> Non
         "its answer has `permisionDecision`, which is not known",
     )
     inside = {"decision": {"behavior": "allow"}}
-    said = answer(json.dumps({"hookSpecificOutput": inside}), event="PermissionRequest")
-    assert said.remarks == ("it allows what the rules leave to a person: no hook can",)
+    reply = answer(json.dumps({"hookSpecificOutput": inside}), event="PermissionRequest")
+    assert reply.remarks == ("it allows what the rules leave to a person: no hook can",)
     inside = {"decision": {"behavior": "deny", "message": "never"}}
-    said = answer(json.dumps({"hookSpecificOutput": inside}), event="PermissionRequest")
-    assert (said.decision, said.reason) == ("deny", "never")
+    reply = answer(json.dumps({"hookSpecificOutput": inside}), event="PermissionRequest")
+    assert (reply.decision, reply.reason) == ("deny", "never")
 
 
 values = st.recursive(
@@ -150,14 +150,14 @@ names = st.sampled_from(
 )
 def test_whatever_is_answered_is_an_answer_or_none(event: str, data: dict[str, Any], code: int) -> None:
     try:
-        said = answer(json.dumps(data), code, event=event)
+        reply = answer(json.dumps(data), code, event=event)
     except HookFailed:
         return
     if code == 2:
-        assert said.decision == "deny"
+        assert reply.decision == "deny"
     if code not in (0, 2):
-        assert said.updated_input is None
-    assert said.updated_input is None or event == "PreToolUse"
+        assert reply.updated_input is None
+    assert reply.updated_input is None or event == "PreToolUse"
 
 
 @given(st.binary(max_size=200), st.integers(-70, 260))

@@ -61,12 +61,12 @@ def spec(command: str, event: str = "PreToolUse", **more: Any) -> HookSpec:
 def hooks(
     asker: Any, *specs: HookSpec, told: list[tuple[str, str]] | None = None, **more: Any
 ) -> ConfiguredHooks:
-    said = [] if told is None else told
+    heard = [] if told is None else told
     fits: Callable[..., bool] = lambda pattern, tool, args: pattern in args["command"]  # noqa: E731
     parts = HookParts(
         askers={"command": asker},
         context=EventContext(workspace=Path("/w")),
-        tell=lambda kind, words: said.append((kind, words)),
+        tell=lambda kind, words: heard.append((kind, words)),
         fits_call=fits,
         **more,
     )
@@ -141,22 +141,22 @@ async def test_a_changed_output_is_text_in_whatever_form(output: Any, text: str)
 async def test_no_answer_blocks_what_can_be_blocked_unless_a_person_said_otherwise(
     event: HookEvent, name: str, policy: Any, expected: str, is_told: bool
 ) -> None:
-    told: list[tuple[str, str]] = []
-    chain = hooks(Saying({"a": HookFailed("broken")}), spec("a", name, on_failure=policy), told=told)
+    heard: list[tuple[str, str]] = []
+    chain = hooks(Saying({"a": HookFailed("broken")}), spec("a", name, on_failure=policy), told=heard)
     verdict = await chain.fire(event)
     assert verdict.decision == expected
     assert ("hooks a: broken" in verdict.reason) is not is_told
-    assert told == ([("hook_failed", "hooks a: broken")] if is_told else [])
+    assert heard == ([("hook_failed", "hooks a: broken")] if is_told else [])
 
 
 async def test_what_objects_afterwards_is_read_by_the_model_and_an_observer_by_a_person() -> None:
     assert await hooks(Saying({"a": NO}), spec("a", "PostToolUse")).fire(AFTER) == HookVerdict(
         added_context="no"
     )
-    told: list[tuple[str, str]] = []
+    heard: list[tuple[str, str]] = []
     start = SessionStart(session_id="s", cwd="/", provider="p", model="m")
-    assert await hooks(Saying({"a": NO}), spec("a", "SessionStart"), told=told).fire(start) == HookVerdict()
-    assert told == [("hook_message", "hooks a: no")]
+    assert await hooks(Saying({"a": NO}), spec("a", "SessionStart"), told=heard).fire(start) == HookVerdict()
+    assert heard == [("hook_message", "hooks a: no")]
 
 
 async def test_the_end_is_put_off_unless_somebody_wants_it() -> None:
@@ -200,11 +200,11 @@ async def test_a_hook_in_the_background_is_waited_for_only_at_the_end() -> None:
 
 
 async def test_what_fails_in_the_background_is_told_and_ends_nothing() -> None:
-    told: list[tuple[str, str]] = []
+    heard: list[tuple[str, str]] = []
     async with anyio.create_task_group() as group:
-        chain = hooks(Saying({"a": ValueError("x")}), spec("a", background=True), told=told, tasks=group)
+        chain = hooks(Saying({"a": ValueError("x")}), spec("a", background=True), told=heard, tasks=group)
         assert await chain.fire(BEFORE) == HookVerdict()
-    assert told == [("hook_failed", "hooks a: ValueError: x")]
+    assert heard == [("hook_failed", "hooks a: ValueError: x")]
 
 
 async def test_a_kind_that_nobody_asks_is_refused() -> None:

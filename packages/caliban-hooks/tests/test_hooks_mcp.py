@@ -35,10 +35,10 @@ class Silent:
 
 
 def spec(**more: Any) -> HookSpec:
-    (found,) = read_hooks(
+    (hook,) = read_hooks(
         {"PreToolUse": [{"hooks": [{"type": "mcp_tool", "server": "s", "tool": "t", **more}]}]}, source="x"
     )
-    return found
+    return hook
 
 
 async def test_a_tool_is_given_the_event_or_what_the_hook_takes_of_it():

@@ -293,19 +293,19 @@ async def test_a_cancelled_call_is_taken_back_and_its_late_answer_is_nobody_s(pr
 async def test_a_person_is_asked_and_defaults_are_filled_in(program, era):
     with anyio.fail_after(HANG_S):
         async with program(era, parts=ClientParts(handler=Adult())) as client:
-            told = json.loads(text_of(await client.call_tool("ask", {})))
+            answer = json.loads(text_of(await client.call_tool("ask", {})))
             accepted = {"action": "accept", "content": {"name": "Ada", "age": 7}}
-            assert told == ([accepted, "s+/="] if era == "modern" else accepted)
+            assert answer == ([accepted, "s+/="] if era == "modern" else accepted)
         async with program(era) as client:
-            told = json.loads(text_of(await client.call_tool("ask", {})))
-            assert told == ([{"action": "decline"}, "s+/="] if era == "modern" else {"action": "decline"})
+            answer = json.loads(text_of(await client.call_tool("ask", {})))
+            assert answer == ([{"action": "decline"}, "s+/="] if era == "modern" else {"action": "decline"})
 
 
 async def test_what_was_switched_off_is_refused_to_the_server(program):
     with anyio.fail_after(HANG_S):
         async with program("plain,asks_in_call", elicitation=()) as client:
-            told = json.loads(text_of(await client.call_tool("ask", {})))
-            assert told["code"] == -32601
+            answer = json.loads(text_of(await client.call_tool("ask", {})))
+            assert answer["code"] == -32601
             assert any("roots/list is not offered" in line for line in client.problems)
         async with program("modern", elicitation=()) as client:
             with pytest.raises(ProtocolError, match="not offered"):
@@ -319,8 +319,8 @@ async def test_a_handler_that_fails_is_an_error_to_the_server_without_its_words(
 
     with anyio.fail_after(HANG_S):
         async with program("plain", parts=ClientParts(handler=Broken())) as client:
-            told = json.loads(text_of(await client.call_tool("ask", {})))
-            assert (told["code"], "secret" in str(told)) == (-32603, False)
+            answer = json.loads(text_of(await client.call_tool("ask", {})))
+            assert (answer["code"], "secret" in str(answer)) == (-32603, False)
 
 
 async def test_rounds_without_a_question_end(program, monkeypatch):
@@ -357,15 +357,15 @@ async def test_what_a_server_has_beside_tools_is_read(program):
         async with program("plain") as client:
             (prompt,) = await client.list_prompts()
             assert (prompt.name, prompt.arguments[0].required) == ("greet", True)
-            said = await client.get_prompt("greet", {"who": "Ada"})
-            assert said.messages[0].content == TextContent(text="Hello Ada")
+            filled = await client.get_prompt("greet", {"who": "Ada"})
+            assert filled.messages[0].content == TextContent(text="Hello Ada")
             (resource,) = await client.list_resources()
             (template,) = await client.list_templates()
             assert (resource.size_bytes, template.uri_template) == (13, "demo://{name}")
             (contents,) = await client.read_resource(resource.uri)
             assert (contents.uri, contents.text) == ("demo://one", "what it holds")
-            found = await client.complete("prompt", "greet", "who", "A")
-            assert (len(found.values), found.values[0], found.has_more) == (100, "A0", True)
+            completion = await client.complete("prompt", "greet", "who", "A")
+            assert (len(completion.values), completion.values[0], completion.has_more) == (100, "A0", True)
             await client.ping()
             await client.subscribe("demo://one")
             assert await anext(aiter(client.changes)) == ResourceUpdated(uri="demo://one")

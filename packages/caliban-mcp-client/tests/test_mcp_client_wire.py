@@ -41,25 +41,25 @@ def cut(data: bytes, places: list[int]) -> list[bytes]:
 def test_lines_are_the_same_however_bytes_arrive(lines, places):
     data = b"".join(line + b"\n" for line in lines)
     reader = LineReader(1000)
-    found = [line for piece in cut(data, places) for line in reader.feed(piece)]
-    assert (found, list(reader.close())) == (lines, [])
+    read = [line for piece in cut(data, places) for line in reader.feed(piece)]
+    assert (read, list(reader.close())) == (lines, [])
 
 
 @given(st.integers(1, 40), st.lists(st.integers(0, 80), max_size=5), st.lists(st.integers(0)))
 def test_a_line_that_is_too_long_is_named_and_the_others_stay(limit, sizes, places):
     data = b"".join(b"x" * size + b"\n" for size in sizes)
     reader = LineReader(limit)
-    found = [line for piece in cut(data, places) for line in reader.feed(piece)]
-    assert [line.size_bytes if isinstance(line, LongLine) else len(line) for line in found] == sizes
-    assert [isinstance(line, LongLine) for line in found] == [size > limit for size in sizes]
+    lines = [line for piece in cut(data, places) for line in reader.feed(piece)]
+    assert [line.size_bytes if isinstance(line, LongLine) else len(line) for line in lines] == sizes
+    assert [isinstance(line, LongLine) for line in lines] == [size > limit for size in sizes]
 
 
 @given(st.binary(max_size=300), st.lists(st.integers(0)))
 def test_events_are_the_same_however_bytes_arrive(data, places):
     whole, pieces = EventReader(10_000), EventReader(10_000)
     wanted = [*whole.feed(data), *whole.close()]
-    found = [event for piece in cut(data, places) for event in pieces.feed(piece)]
-    assert [*found, *pieces.close()] == wanted
+    events = [event for piece in cut(data, places) for event in pieces.feed(piece)]
+    assert [*events, *pieces.close()] == wanted
     assert (pieces.last_id, pieces.retry_s) == (whole.last_id, whole.retry_s)
 
 

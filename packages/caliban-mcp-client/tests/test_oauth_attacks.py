@@ -186,8 +186,8 @@ async def test_a_description_that_is_none_is_not_one(data: bytes) -> None:
 
 async def test_a_description_with_a_member_twice_is_none() -> None:
     def twice(world: OAuthWorld) -> OAuthRules:
-        said = json.dumps(world._metadata())[:-1] + f', "token_endpoint": "{world.base}/elsewhere"}}'
-        return OAuthRules(raw={SERVER: text(said.encode())})
+        document = json.dumps(world._metadata())[:-1] + f', "token_endpoint": "{world.base}/elsewhere"}}'
+        return OAuthRules(raw={SERVER: text(document.encode())})
 
     with served(change=twice) as world:
         person = Person(world)

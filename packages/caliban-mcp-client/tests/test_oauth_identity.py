@@ -194,8 +194,8 @@ async def test_whatever_the_provider_answers_ends_with_its_name_and_nothing_is_k
         login = login_of(world)
         with pytest.raises(LoginFailed) as caught:
             await login.authorization.log_in()
-    told = caught.value.message
-    assert words in told and ("identity provider" in told or world.idp in told)
+    message = caught.value.message
+    assert words in message and ("identity provider" in message or world.idp in message)
     assert world.forms == [] and login.store.kept == {}  # type: ignore[attr-defined]
     assert login.id_token not in caught.value.message
 
@@ -258,5 +258,5 @@ async def test_the_provider_is_dialled_as_far_as_its_own_address_reaches(
         with pytest.raises(LoginFailed, match="issuer of the identity provider is not https"):
             await login_of(world).authorization.log_in()
         assert asked == [world.url, world.idp] and world.exchanges == []
-        told = repr(options_of(world))
-    assert not any(secret in told for secret in SECRETS)
+        shown = repr(options_of(world))
+    assert not any(secret in shown for secret in SECRETS)

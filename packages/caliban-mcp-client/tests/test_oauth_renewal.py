@@ -200,12 +200,12 @@ async def test_a_refused_renewal_looks_once_more_before_the_login_is_thrown_away
         await login.authorization.headers()
         before = kept(login, world)
         world.revoke(refresh=True)
-        said = world.grant()
+        grant = world.grant()
         assert before.tokens is not None
-        theirs = replace(before.tokens, access=said["access_token"], refresh=said["refresh_token"])
+        theirs = replace(before.tokens, access=grant["access_token"], refresh=grant["refresh_token"])
         store.loads, store.after, store.meanwhile = 0, 2, replace(before, tokens=theirs)
         assert await login.authorization.challenged(401, "Bearer")
-        assert token_of(await login.authorization.headers()) == said["access_token"]
+        assert token_of(await login.authorization.headers()) == grant["access_token"]
 
 
 async def test_a_client_that_the_server_has_forgotten_is_registered_anew() -> None:

@@ -218,9 +218,9 @@ def test_a_client_signs_a_word_about_itself_that_its_public_key_confirms() -> No
         )
         check(key, signature, first.rpartition(".")[0].encode())
         assert json.loads(head) == {"alg": algorithm, "typ": "JWT"}
-        said = json.loads(claims)
-        assert said.pop("jti") and first != second
-        assert said == {
+        payload = json.loads(claims)
+        assert payload.pop("jti") and first != second
+        assert payload == {
             "iss": "mine",
             "sub": "mine",
             "aud": "https://a.example",

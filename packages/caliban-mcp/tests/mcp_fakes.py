@@ -15,9 +15,9 @@ from caliban_mcp_client.values import McpTool, ServerInfo, ToolsChanged
 def tool(name: str, **members: Any) -> McpTool:
     """A tool as a server lists it."""
     entry = {"name": name, "description": f"Do {name}.", "inputSchema": {"type": "object"}, **members}
-    found = read_tool(entry, lambda words: None)
-    assert found is not None
-    return found
+    parsed = read_tool(entry, lambda words: None)
+    assert parsed is not None
+    return parsed
 
 
 class FakeClient:
@@ -44,9 +44,11 @@ class FakeClient:
         return self.tools
 
     async def call_tool(self, name: str, args: Any, *, on_update: Any, meta: Any = None) -> CallResult:
-        said = self.on_call(name, args, on_update)
+        outcome = self.on_call(name, args, on_update)
         return (
-            said if isinstance(said, CallResult) else CallResult(content=(TextContent(text=f"{name} ran"),))
+            outcome
+            if isinstance(outcome, CallResult)
+            else CallResult(content=(TextContent(text=f"{name} ran"),))
         )
 
     def now_has(self, *tools: McpTool) -> None:

@@ -206,17 +206,17 @@ async def test_progress_of_a_call_is_told_and_never_more_than_somebody_reads(des
             update(CallUpdate(progress=step, total=100, message=f"step\u202e {step}"))
 
     client.on_call = walk
-    said: list[ToolProgress] = []
+    steps: list[ToolProgress] = []
 
     async def emit(event: Any) -> None:
-        said.append(event)
+        steps.append(event)
 
     fleet = desk.fleet(desk=client)
     async with fleet.opened():
         await settled(fleet)
         context = ToolContext(session_id="s", turn=0, tool_use_id="c", emit=emit)
         assert (await fleet.tools()[0].invoke({}, context)).text == "a ran"
-    assert said[0].text == "0/100 step 0\n" and 0 < len(said) < 100
+    assert steps[0].text == "0/100 step 0\n" and 0 < len(steps) < 100
 
 
 async def test_calls_of_one_server_come_one_after_the_other_but_for_those_that_read(desk: Desk) -> None:

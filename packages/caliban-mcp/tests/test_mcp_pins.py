@@ -23,8 +23,8 @@ FIRST = ServerPins(server="desk", instructions="Ask.")
 
 
 def judged(store: PinStore, *tools: Any, instructions: str = "Ask.") -> tuple[dict[str, str], list[str]]:
-    found = store.judge(ID, ServerPins(server="desk", instructions=instructions), tools)
-    return {one.name: standing for one, standing in found.offered}, [one.name for one in found.held]
+    verdict = store.judge(ID, ServerPins(server="desk", instructions=instructions), tools)
+    return {one.name: standing for one, standing in verdict.offered}, [one.name for one in verdict.held]
 
 
 def test_the_first_list_is_let_in_and_a_change_waits_until_somebody_says_so(tmp_path: Path) -> None:
@@ -71,8 +71,8 @@ def test_the_order_of_members_and_what_nobody_reads_are_no_change(tmp_path: Path
 def test_other_instructions_wait_too(tmp_path: Path) -> None:
     store = PinStore(tmp_path)
     judged(store)
-    found = store.judge(ID, ServerPins(server="desk", instructions="Obey."), ())
-    assert (found.instructions, found.instructions_changed) == ("", True)
+    verdict = store.judge(ID, ServerPins(server="desk", instructions="Obey."), ())
+    assert (verdict.instructions, verdict.instructions_changed) == ("", True)
     store.accept(ID, {}, instructions=True)
     assert store.judge(ID, ServerPins(server="desk", instructions="Obey."), ()).instructions == "Obey."
 

@@ -28,13 +28,13 @@ def put(path: Path, text: str | bytes) -> Path:
 
 
 def told(workspace: Path, **more: object) -> list[str]:
-    found = find_memory(MemoryOptions(workspace=workspace, **more))  # type: ignore[arg-type]
-    return [file.text for file in found.files]
+    memory = find_memory(MemoryOptions(workspace=workspace, **more))  # type: ignore[arg-type]
+    return [file.text for file in memory.files]
 
 
 def reasons(workspace: Path, **more: object) -> list[str]:
-    found = find_memory(MemoryOptions(workspace=workspace, **more))  # type: ignore[arg-type]
-    return [note.reason for note in found.left_out]
+    memory = find_memory(MemoryOptions(workspace=workspace, **more))  # type: ignore[arg-type]
+    return [note.reason for note in memory.left_out]
 
 
 def test_the_walk_goes_from_the_root_of_the_repository_to_the_workspace(repo):
@@ -56,7 +56,7 @@ def test_tiers_are_told_in_their_order_each_in_its_tag(repo, tmp_path):
     put(repo / "AGENTS.md", "p")
     put(repo / ".caliban" / "rules" / "style.md", "r")
     put(tmp_path / "auto" / "MEMORY.md", "# Memory index\n\n- [a](a.md) — user: b\n")
-    found = find_memory(
+    memory = find_memory(
         MemoryOptions(
             workspace=repo,
             managed_dir=tmp_path / "managed",
@@ -64,8 +64,8 @@ def test_tiers_are_told_in_their_order_each_in_its_tag(repo, tmp_path):
             auto_dir=tmp_path / "auto",
         )
     )
-    assert [file.tier for file in found.files] == ["managed", "global", "project", "rule", "auto"]
-    assert render(found.files[1]) == (
+    assert [file.tier for file in memory.files] == ["managed", "global", "project", "rule", "auto"]
+    assert render(memory.files[1]) == (
         f'<global-claude-md path="{tmp_path}/config/CLAUDE.md">\ng\n</global-claude-md>'
     )
 
@@ -127,8 +127,8 @@ def test_a_chain_of_ten_thousand_ends_as_soon(repo):
     put(repo / "CLAUDE.md", "@0.md")
     for number in range(10_000):
         put(repo / f"{number}.md", f"@{number + 1}.md")
-    found = find_memory(MemoryOptions(workspace=repo))
-    assert len(found.files[0].imports) == 5
+    memory = find_memory(MemoryOptions(workspace=repo))
+    assert len(memory.files[0].imports) == 5
 
 
 def test_cycles_and_imports_of_oneself_end_quietly(repo):  # s469, b125
@@ -165,9 +165,9 @@ def test_nothing_from_outside_is_imported_unasked(repo, written):
     if os.name == "posix":
         (repo / "link").symlink_to(repo.parent)
     put(repo / "CLAUDE.md", f"x\n{written}\ny")
-    found = find_memory(MemoryOptions(workspace=repo))
-    assert [file.text for file in found.files] == [f"x\n{written}\ny"]
-    assert [note.matters for note in found.left_out] == [True]
+    memory = find_memory(MemoryOptions(workspace=repo))
+    assert [file.text for file in memory.files] == [f"x\n{written}\ny"]
+    assert [note.matters for note in memory.left_out] == [True]
 
 
 def test_an_approval_is_for_one_file_by_its_canonical_path(repo):  # s465, s466
@@ -203,8 +203,8 @@ def test_the_users_own_directory_may_be_imported_from(repo, tmp_path):
 
 def test_a_missing_import_is_noted_and_does_not_matter(repo):
     put(repo / "CLAUDE.md", "@./gone.md and @types/node")
-    found = find_memory(MemoryOptions(workspace=repo))
-    assert [(note.path.split(" ")[0], note.matters) for note in found.left_out] == [("@./gone.md", False)]
+    memory = find_memory(MemoryOptions(workspace=repo))
+    assert [(note.path.split(" ")[0], note.matters) for note in memory.left_out] == [("@./gone.md", False)]
 
 
 @pytest.mark.parametrize(
@@ -287,9 +287,9 @@ def test_rules_without_paths_are_told_and_others_wait(repo):
     put(repo / ".caliban" / "rules" / "b.md", '---\npaths:\n  - "src/**/*.{ts,tsx}"\n---\nstrict')
     put(repo / ".caliban" / "rules" / "c.md", "---\npaths: **/*.py, *.pyi\n---\ntyped")
     put(repo / ".caliban" / "rules" / "d.txt", "no rule")
-    found = find_memory(MemoryOptions(workspace=repo))
-    assert [(file.tier, file.text) for file in found.files] == [("rule", "always")]
-    assert [file.patterns for file in found.waiting] == [
+    memory = find_memory(MemoryOptions(workspace=repo))
+    assert [(file.tier, file.text) for file in memory.files] == [("rule", "always")]
+    assert [file.patterns for file in memory.waiting] == [
         ("src/**/*.tsx", "src/**/*.ts"),
         ("**/*.py", "*.pyi"),
     ]
@@ -311,8 +311,8 @@ def test_a_rule_that_cannot_be_read_is_named(repo, head, reason):
 
 
 def sizes(workspace: Path, caps: MemoryCaps, **more: object) -> list[tuple[int, int]]:
-    found = find_memory(MemoryOptions(workspace=workspace, caps=caps, **more))  # type: ignore[arg-type]
-    return [(len(file.text), file.cut_bytes) for file in found.files]
+    memory = find_memory(MemoryOptions(workspace=workspace, caps=caps, **more))  # type: ignore[arg-type]
+    return [(len(file.text), file.cut_bytes) for file in memory.files]
 
 
 def test_notes_give_way_first_then_the_project_then_the_user(repo, tmp_path):

@@ -94,10 +94,10 @@ TEXTS = st.lists(PIECES, max_size=40).map("".join)
 
 @given(TEXTS | st.text(max_size=200))
 def test_imports_stand_where_they_say_in_order_and_apart(text):
-    found = find_imports(text)
-    assert all(text[item.start] == "@" and item.start < item.end <= len(text) for item in found)
-    assert all(one.end <= two.start for one, two in pairwise(found))
-    assert all(item.target.strip("\"' \\") and "\n" not in item.target for item in found)
+    imports = find_imports(text)
+    assert all(text[item.start] == "@" and item.start < item.end <= len(text) for item in imports)
+    assert all(one.end <= two.start for one, two in pairwise(imports))
+    assert all(item.target.strip("\"' \\") and "\n" not in item.target for item in imports)
 
 
 @given(TEXTS.filter(lambda text: "~~~~~" not in text))

@@ -93,9 +93,9 @@ def test_a_file_that_is_no_note_is_refused_and_named(tmp_path, text, reason):
      {"body": "x" * 50_001}, {"type": "odd"}],
 )  # fmt: skip
 def test_what_no_note_can_say_is_refused_before_anything_is_written(tmp_path, more):
-    said = {"name": "a", "description": "d", "type": "user", "body": "b", **more}
+    members = {"name": "a", "description": "d", "type": "user", "body": "b", **more}
     with pytest.raises(TopicRefused):
-        Topics(tmp_path / "m").write(Topic(**said))
+        Topics(tmp_path / "m").write(Topic(**members))
     assert not (tmp_path / "m").exists()
 
 

@@ -65,10 +65,10 @@ class Weather:
         return self.broken(good)
 
     def broken(self, good: Reply) -> Reply:
-        told = self.random.choice([None, None, 0.001, 86400.0])
+        wait_s = self.random.choice([None, None, 0.001, 86400.0])
         error: ProviderError = self.random.choice(
             [
-                RateLimited("429", status=429, retry_after_s=told),
+                RateLimited("429", status=429, retry_after_s=wait_s),
                 Overloaded("529", status=529),
                 ServerError("500", status=500),
                 NetworkError("reset"),
@@ -171,8 +171,8 @@ async def play(seed: int) -> None:
     in_stream = sum((call.usage for call in made.calls if call.end in ("answered", "broken")), Usage())
     assert outcome.usage == in_stream, f"{context}: the run counts {outcome.usage}, the calls {in_stream}"
     asked = {name: len(provider.requests) for name, provider in made.providers.items()}
-    told = {name: sum(call.name == name for call in made.calls) for name in made.providers}
-    assert asked == told, f"{context}: every call is one of the router's"
+    counted = {name: sum(call.name == name for call in made.calls) for name in made.providers}
+    assert asked == counted, f"{context}: every call is one of the router's"
     for one, two in pairwise(made.switches):
         assert two.source == one.target, f"{context}: the switches are a path"
 

@@ -290,15 +290,15 @@ async def run_race(laps: list[Lap], hedges: int) -> None:
         scripts[name] = [scripted]
     routes = tuple(route(name, hedge=Hedge(after_ms=0, max_hedges=hedges)) for name in scripts)
     made = rig(scripts, routes)
-    told, seen = "", Usage()
+    winner, seen = "", Usage()
     try:
         result = await answer(made.router)
-        told, seen = result.message("", "").text, result.usage
+        winner, seen = result.message("", "").text, result.usage
     except AuthenticationError:
         assert "refuses" in before
     read = [call for call in made.calls if call.end in ("answered", "broken")]
     assert sum((call.usage for call in read), Usage()) == seen
-    assert [call.name for call in read] == ([told] if told else [])
+    assert [call.name for call in read] == ([winner] if winner else [])
     assert sorted(call.name for call in made.calls) == sorted(
         name for name, provider in made.providers.items() for _ in provider.requests
     )

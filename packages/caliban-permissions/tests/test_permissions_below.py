@@ -369,8 +369,8 @@ def test_a_rule_for_reading_means_what_a_line_reaches(
 
 @pytest.mark.parametrize("line", LEAVES)
 def test_a_line_that_leaves_out_what_a_rule_means_is_let_by(line: str, project: Any) -> None:
-    found = project.explain("Bash", {"command": line}, *rules("deny", READ_RULES))
-    assert found.verdict == "allow", found.reason
+    explained = project.explain("Bash", {"command": line}, *rules("deny", READ_RULES))
+    assert explained.verdict == "allow", explained.reason
 
 
 @pytest.mark.parametrize(("kind", "line"), _lines(WRITES))
@@ -383,17 +383,17 @@ def test_a_rule_for_editing_means_what_a_line_changes(
 
 @pytest.mark.parametrize("line", KEEPS)
 def test_a_line_that_changes_nothing_of_it_is_let_by(line: str, project: Any) -> None:
-    found = project.explain("Bash", {"command": line}, *rules("deny", EDIT_RULES))
-    assert found.verdict == "allow", found.reason
+    explained = project.explain("Bash", {"command": line}, *rules("deny", EDIT_RULES))
+    assert explained.verdict == "allow", explained.reason
 
 
 @pytest.mark.parametrize("line", ["grep -r x .", "rg --hidden x", "tar c .", "git grep x", "cp -r . ../copy"])
 def test_what_is_surely_read_is_denied_and_the_reason_names_it(line: str, project: Any) -> None:
-    found = project.decide("Bash", {"command": line}, *rules("deny", READ_RULES))
+    decision = project.decide("Bash", {"command": line}, *rules("deny", READ_RULES))
     program = line.partition(" ")[0]
-    assert found.action == "deny"
-    assert found.match is not None and found.match.pattern in READ_RULES
-    assert f"`{program}` takes in what is below `.`" in found.reason
+    assert decision.action == "deny"
+    assert decision.match is not None and decision.match.pattern in READ_RULES
+    assert f"`{program}` takes in what is below `.`" in decision.reason
 
 
 @pytest.mark.parametrize("line", ["git log -p", "cat list | xargs cat", "git switch other", "rm -rf $(ls)"])
@@ -428,10 +428,10 @@ def test_more_than_can_be_looked_at_is_asked_about(project: Any, monkeypatch: py
     from caliban_permissions.reach import survey
 
     monkeypatch.setattr(survey, "_MAX_ENTRIES", 3)
-    found = project.explain(
+    explained = project.explain(
         "Bash", {"command": "grep -r x docs lib src"}, *rules("deny", ("Read(**/*.pem)",))
     )
-    assert found.verdict == "ask" and "too many files" in found.reason
+    assert explained.verdict == "ask" and "too many files" in explained.reason
 
 
 def test_what_git_has_packed_is_read_as_well(project: Any) -> None:

@@ -52,7 +52,7 @@ def test_the_row_gets_its_verdict(row: dict[str, Any], scene: Any) -> None:
     explanation = engine.explain(spec, args)
     decision = engine.decide(spec, args)
     assert engine.allows(spec, args) == (decision.action == "allow")
-    found = decision.action if headless else explanation.verdict
-    assert found == row["expect"], explanation.reason
+    verdict = decision.action if headless else explanation.verdict
+    assert verdict == row["expect"], explanation.reason
     if decision.action != "allow":
         assert decision.reason

@@ -377,8 +377,8 @@ def test_code_that_destroys_keeps_its_last_question(project: Any) -> None:
     ],
 )
 def test_no_rule_that_would_allow_every_input_is_proposed_for_one(line: str, project: Any) -> None:
-    found = project.explain("Bash", {"command": line})
-    assert (found.verdict, found.suggestions) == ("ask", ())
+    explained = project.explain("Bash", {"command": line})
+    assert (explained.verdict, explained.suggestions) == ("ask", ())
 
 
 @pytest.mark.parametrize(

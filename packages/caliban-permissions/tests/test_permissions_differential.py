@@ -234,25 +234,25 @@ def run(command: str, scene: Any) -> tuple[collections.Counter[tuple[str, ...]],
 
 
 def expected(command: ShellCommand, home: Path) -> collections.Counter[tuple[str, ...]]:
-    found: collections.Counter[tuple[str, ...]] = collections.Counter()
+    runs: collections.Counter[tuple[str, ...]] = collections.Counter()
     for simple in command.simple_commands:
         assert simple.expanded is not None
         words = [
             str(home) + text[1:] if simple.parsed.words[index].raw.startswith("~") else text
             for index, text in simple.expanded
         ]
-        found[tuple(words)] += 1
-    return found
+        runs[tuple(words)] += 1
+    return runs
 
 
 def without(
     runs: collections.Counter[tuple[str, ...]], names: set[str]
 ) -> collections.Counter[tuple[str, ...]]:
     """The runs without the files that the line itself makes: a wildcard may or may not meet them."""
-    found: collections.Counter[tuple[str, ...]] = collections.Counter()
+    kept: collections.Counter[tuple[str, ...]] = collections.Counter()
     for words, count in runs.items():
-        found[tuple(word for word in words if word not in names)] += count
-    return found
+        kept[tuple(word for word in words if word not in names)] += count
+    return kept
 
 
 @pytest.mark.parametrize("seed", range(3))

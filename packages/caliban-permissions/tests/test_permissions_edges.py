@@ -253,9 +253,9 @@ class TestRareForms:
     )
     def test_a_harmless_expansion_is_opaque_but_runs_nothing(self, command: str) -> None:
         line = parse_line(command)
-        found = [opacity for simple in line.simple_commands for opacity in simple.opaque]
-        assert found
-        assert not any(opacity.runs for opacity in found)
+        opacities = [opacity for simple in line.simple_commands for opacity in simple.opaque]
+        assert opacities
+        assert not any(opacity.runs for opacity in opacities)
 
     @pytest.mark.parametrize(
         "command", ["a ${x@P}", "a ${!x}", "a ${x[1]}", "a $((x))", "a ${x:y}", "a ${x:-$(b)}"]

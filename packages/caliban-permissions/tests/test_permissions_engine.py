@@ -20,8 +20,8 @@ class TestModes:
         assert (
             scene.verdict("sudo rm -rf build", ("deny", "Bash:rm *"), ("allow", "Bash"), mode=mode) == "deny"
         )
-        found = scene.explain("Read", {"path": "a/.env"}, ("deny", "Read:**/.env"), mode=mode)
-        assert found.verdict == "deny"
+        explained = scene.explain("Read", {"path": "a/.env"}, ("deny", "Read:**/.env"), mode=mode)
+        assert explained.verdict == "deny"
 
     @pytest.mark.parametrize("mode", MODES)
     def test_an_allow_is_an_allow_in_every_mode_but_plan(self, mode: str, scene: Any) -> None:
@@ -97,8 +97,8 @@ class TestModes:
         assert reason.endswith("once it is approved, it is carried out with another mode than plan.")
 
     def test_no_rule_lets_the_model_leave_plan_mode(self, scene: Any) -> None:
-        found = scene.explain("ExitPlanMode", {"plan": "x"}, ("allow", "ExitPlanMode"), mode="plan")
-        assert (found.verdict, found.human_only) == (
+        explained = scene.explain("ExitPlanMode", {"plan": "x"}, ("allow", "ExitPlanMode"), mode="plan")
+        assert (explained.verdict, explained.human_only) == (
             "ask",
             ("leaving plan mode needs the user's approval of the plan",),
         )
@@ -488,15 +488,15 @@ class TestExplanations:
     """Explanations as values."""
 
     def test_every_part_has_its_rule(self, scene: Any) -> None:
-        found = scene.explain(
+        explained = scene.explain(
             "Bash", {"command": "git log | less > x"}, ("allow", "Bash:git *"), ("deny", "Write:x")
         )
-        assert [(part.kind, part.text, part.action, part.rule, part.scope) for part in found.parts] == [
+        assert [(part.kind, part.text, part.action, part.rule, part.scope) for part in explained.parts] == [
             ("command", "git log", "allow", "Bash:git *", "user"),
             ("command", "less > x", "ask", "Bash", "default"),
             ("write", "x", "deny", "Write:x", "user"),
         ]
-        assert (found.verdict, found.rule, found.mode) == ("deny", "Write:x", "default")
+        assert (explained.verdict, explained.rule, explained.mode) == ("deny", "Write:x", "default")
 
     def test_the_rules_are_listed_in_the_order_in_which_they_were_asked(self, scene: Any) -> None:
         engine = scene.engine(
@@ -507,10 +507,10 @@ class TestExplanations:
         assert (listed[-1][0], listed[-1][1][-1]) == ("default", "*")
 
     def test_doubts_and_what_needs_a_person_are_listed(self, scene: Any) -> None:
-        found = scene.explain("Bash", {"command": "x=rm; $x a"}, ("deny", "Bash:rm *"))
-        assert found.opaque == ("variable $x", "command name that is not literal $x")
-        assert found.human_only == ("it may run what the rule Bash:rm * denies",)
-        assert found.suggestions == ()
+        explained = scene.explain("Bash", {"command": "x=rm; $x a"}, ("deny", "Bash:rm *"))
+        assert explained.opaque == ("variable $x", "command name that is not literal $x")
+        assert explained.human_only == ("it may run what the rule Bash:rm * denies",)
+        assert explained.suggestions == ()
 
     @pytest.mark.parametrize(
         ("tool", "args", "patterns"),
@@ -548,15 +548,15 @@ class TestExplanations:
             assert scene.explain(tool, args, *(("allow", pattern) for pattern in wanted)).verdict == "allow"
 
     def test_only_what_is_missing_is_suggested(self, scene: Any) -> None:
-        found = scene.explain("Bash", {"command": "git log | less"}, ("allow", "Bash:git *"))
-        assert found.suggestions == ("Bash(less:*)",)
+        explained = scene.explain("Bash", {"command": "git log | less"}, ("allow", "Bash:git *"))
+        assert explained.suggestions == ("Bash(less:*)",)
 
 
 class TestMatchedRules:
     """An explanation shows every rule that matched, and why one of them won."""
 
     def test_an_allow_that_a_deny_overrules_is_shown(self, scene: Any) -> None:
-        found = scene.explain(
+        explained = scene.explain(
             "Bash",
             {"command": "git push"},
             ("deny", "Bash:git push*"),
@@ -564,7 +564,8 @@ class TestMatchedRules:
             project=[("deny", "Bash:git push *")],
         )
         assert [
-            (rule.pattern, rule.action, rule.scope, rule.decided, rule.why) for rule in found.parts[0].matched
+            (rule.pattern, rule.action, rule.scope, rule.decided, rule.why)
+            for rule in explained.parts[0].matched
         ] == [
             ("Bash:git *", "allow", "cli", True, "it is the first that matches"),
             ("Bash:git push *", "deny", "project", False, "allow Bash:git * (cli) comes first"),
@@ -572,8 +573,10 @@ class TestMatchedRules:
         ]
 
     def test_a_floor_says_that_it_is_one(self, scene: Any) -> None:
-        found = scene.explain("Read", {"path": "a"}, cli=[("allow", "Read:a")], managed=[("deny", "Read:a")])
-        assert [(rule.action, rule.decided, rule.why) for rule in found.parts[0].matched] == [
+        explained = scene.explain(
+            "Read", {"path": "a"}, cli=[("allow", "Read:a")], managed=[("deny", "Read:a")]
+        )
+        assert [(rule.action, rule.decided, rule.why) for rule in explained.parts[0].matched] == [
             ("allow", False, "deny Read:a (managed) holds against it"),
             (
                 "deny",
@@ -584,12 +587,15 @@ class TestMatchedRules:
 
     def test_a_rule_that_has_expired_is_shown_as_such(self, scene: Any) -> None:
         old = Rule(pattern="Bash:git *", action="allow", expires_at="2020-01-01")
-        found = scene.explain("Bash", {"command": "git push"}, old)
-        assert [(rule.decided, rule.why) for rule in found.parts[0].matched] == [
+        explained = scene.explain("Bash", {"command": "git push"}, old)
+        assert [(rule.decided, rule.why) for rule in explained.parts[0].matched] == [
             (False, "it has expired"),
             (True, "it is the first that matches"),
         ]
 
     def test_a_part_that_only_reads_shows_the_ask_that_it_did_without(self, scene: Any) -> None:
-        found = scene.explain("Bash", {"command": "ls"})
-        assert (found.parts[0].matched, found.parts[0].notes) == ((), ("it only reads inside the workspace",))
+        explained = scene.explain("Bash", {"command": "ls"})
+        assert (explained.parts[0].matched, explained.parts[0].notes) == (
+            (),
+            ("it only reads inside the workspace",),
+        )

@@ -66,10 +66,10 @@ def test_at_most_one_line_in_twenty_asks_under_the_obvious_rules(project: Any) -
         engine = project.engine(*(("allow", rule) for rule in group["rules"]))
         for line in group["lines"]:
             count += 1
-            found = engine.explain(project.spec("Bash"), {"command": line})
-            assert found.verdict != "deny"
-            if found.verdict == "ask":
-                asked.append(f"{line}  ({found.reason})")
+            explained = engine.explain(project.spec("Bash"), {"command": line})
+            assert explained.verdict != "deny"
+            if explained.verdict == "ask":
+                asked.append(f"{line}  ({explained.reason})")
     assert count >= 300
     assert len(asked) <= MOST_ASKED * count, "\n".join(asked)
 
@@ -83,9 +83,11 @@ def test_at_most_one_line_in_twenty_is_held_by_nine_denies_for_files(project: An
     subprocess.run([*git, "commit", "-qm", "one"], check=True)
     engine = project.engine(*(("deny", rule) for rule in NINE_DENIES), ("allow", "Bash"))
     lines = [*(line for group in GROUPS.values() for line in group["lines"]), *READING]
-    found = {line: engine.explain(project.spec("Bash"), {"command": line}) for line in lines}
+    explained = {line: engine.explain(project.spec("Bash"), {"command": line}) for line in lines}
     held = [
-        f"{line}  ({said.verdict}: {said.reason})" for line, said in found.items() if said.verdict != "allow"
+        f"{line}  ({explanation.verdict}: {explanation.reason})"
+        for line, explanation in explained.items()
+        if explanation.verdict != "allow"
     ]
     assert len(lines) >= 600
     assert len(held) <= MOST_ASKED * len(lines), "\n".join(held)

@@ -20,7 +20,11 @@ def test_at_most_one_line_in_twenty_asks(scene: Any) -> None:
     scene.add(*FILES)
     subprocess.run(["git", "init", "-q", str(scene.workspace)], check=True)
     engine = scene.engine()
-    found = {line: engine.explain(scene.spec("Bash"), {"command": line}) for line in LINES}
-    asked = [f"{line}  ({said.reason})" for line, said in found.items() if said.verdict != "allow"]
-    assert len(found) == len(LINES) >= 290
+    explained = {line: engine.explain(scene.spec("Bash"), {"command": line}) for line in LINES}
+    asked = [
+        f"{line}  ({explanation.reason})"
+        for line, explanation in explained.items()
+        if explanation.verdict != "allow"
+    ]
+    assert len(explained) == len(LINES) >= 290
     assert len(asked) <= MOST_ASKED * len(LINES), "\n".join(asked)

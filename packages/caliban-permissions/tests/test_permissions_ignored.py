@@ -159,8 +159,8 @@ def test_a_search_that_leaves_secrets_out_is_not_asked_about(
     (scene.workspace / ".git").mkdir()
     (scene.workspace / ".gitignore").write_text("secrets/\ncerts/\n.env\n")
     engine = scene.engine(*rules)
-    found = engine.explain(scene.spec("Bash"), {"command": line}).verdict
-    assert found == verdict or (rules and (found, verdict) == ("deny", "ask"))
+    judged = engine.explain(scene.spec("Bash"), {"command": line}).verdict
+    assert judged == verdict or (rules and (judged, verdict) == ("deny", "ask"))
 
 
 @pytest.mark.parametrize("text", ["!secrets/", "!key", "!*", "!"])

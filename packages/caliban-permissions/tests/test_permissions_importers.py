@@ -27,14 +27,14 @@ def test_three_buckets_come_out_strictest_first():
     table = {
         "permissions": {"allow": ["Read", "Bash(git log:*)"], "ask": ["Bash(npm *)"], "deny": ["WebFetch"]}
     }
-    found = import_table(table, foreign=True)
-    assert pairs(found) == [
+    imported = import_table(table, foreign=True)
+    assert pairs(imported) == [
         ("deny", "WebFetch"),
         ("ask", "Bash(npm *)"),
         ("allow", "Read"),
         ("allow", "Bash(git log:*)"),
     ]
-    assert found.left_out == ()
+    assert imported.left_out == ()
 
 
 @pytest.mark.parametrize(
@@ -57,12 +57,12 @@ def test_three_buckets_come_out_strictest_first():
     ],
 )
 def test_a_pattern_of_another_harness_means_the_same_or_is_named(action, pattern, ours):
-    found = import_table({"permissions": {action: [pattern]}}, foreign=True)
+    imported = import_table({"permissions": {action: [pattern]}}, foreign=True)
     if ours is None:
-        assert found.rules == () and len(found.left_out) == 1
-        assert found.left_out[0].startswith(f"{action}[0] ")
+        assert imported.rules == () and len(imported.left_out) == 1
+        assert imported.left_out[0].startswith(f"{action}[0] ")
     else:
-        assert (pairs(found), found.left_out) == ([(action, ours)], ())
+        assert (pairs(imported), imported.left_out) == ([(action, ours)], ())
 
 
 def test_our_own_older_forms_are_taken_as_they_are():
@@ -74,39 +74,39 @@ def test_our_own_older_forms_are_taken_as_they_are():
             "enforce": True,
         },
     }
-    found = import_table(table, foreign=False)
-    assert found.rules == (
+    imported = import_table(table, foreign=False)
+    assert imported.rules == (
         Rule(pattern="Read(/etc/x)", action="deny"),
         Rule(pattern="Grep", action="ask"),
         Rule(pattern="Bash:make *", action="allow", comment="c"),
     )
-    assert [remark.split()[0] for remark in found.left_out] == ["permissions.enforce:", "rule[1]"]
+    assert [remark.split()[0] for remark in imported.left_out] == ["permissions.enforce:", "rule[1]"]
 
 
 @given(st.dictionaries(st.text() | st.sampled_from(("permissions", *LISTS)), JSON, max_size=5), st.booleans())
 def test_whatever_a_file_holds_each_entry_is_a_rule_or_named(data, foreign):
     try:
-        found = import_table(data, foreign=foreign)
+        imported = import_table(data, foreign=foreign)
     except ImportRefused:
         return
-    assert all(rule.problem is None for rule in found.rules)
+    assert all(rule.problem is None for rule in imported.rules)
     inner = data.get("permissions")
     table = inner if isinstance(inner, dict) else data
     entries = [item for name in LISTS if isinstance(table.get(name), list) for item in table[name]]
     if isinstance(inner, dict) and isinstance(data.get("rule"), list):
         entries = [item for name in LISTS[:-1] if isinstance(table.get(name), list) for item in table[name]]
         entries += data["rule"]
-    assert len(found.left_out) + len(found.rules) >= len({repr(item) for item in entries})
+    assert len(imported.left_out) + len(imported.rules) >= len({repr(item) for item in entries})
 
 
 def test_prefix_rules_of_codex_are_prefixes_here():
-    found = import_codex_rules(
+    imported = import_codex_rules(
         "prefix_rule(\n  pattern = ['git', ['push', 'fetch']],\n  decision = 'prompt',\n"
         "  match = [['git', 'push']],\n)\n"
         "prefix_rule(pattern=['rm'], decision='forbidden', justification='use trash')\n"
         "prefix_rule(pattern=['ls'])\n"
     )
-    assert [(rule.action, rule.pattern, rule.reason) for rule in found.rules] == [
+    assert [(rule.action, rule.pattern, rule.reason) for rule in imported.rules] == [
         ("ask", "Bash(git push:*)", None),
         ("ask", "Bash(git fetch:*)", None),
         ("deny", "Bash(rm:*)", "use trash"),
@@ -131,9 +131,9 @@ def test_prefix_rules_of_codex_are_prefixes_here():
     ],
 )
 def test_a_rule_of_codex_without_an_equal_is_named_with_its_line_and_never_run(line):
-    found = import_codex_rules(f"\n{line}\n")
-    assert found.rules == ()
-    assert [remark.partition(":")[0] for remark in found.left_out] == ["line 2"]
+    imported = import_codex_rules(f"\n{line}\n")
+    assert imported.rules == ()
+    assert [remark.partition(":")[0] for remark in imported.left_out] == ["line 2"]
 
 
 @given(
@@ -142,7 +142,7 @@ def test_a_rule_of_codex_without_an_equal_is_named_with_its_line_and_never_run(l
 )
 def test_any_text_is_rules_of_codex_or_refused(text):
     try:
-        found = import_codex_rules(text)
+        imported = import_codex_rules(text)
     except ImportRefused:
         return
-    assert all(rule.problem is None for rule in found.rules)
+    assert all(rule.problem is None for rule in imported.rules)

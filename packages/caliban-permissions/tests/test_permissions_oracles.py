@@ -125,13 +125,13 @@ def test_shfmt_finds_the_same_commands_and_words() -> None:
         )
         if done.returncode:
             continue
-        found: list[list[str]] = []
+        calls: list[list[str]] = []
         encoded = text.encode()
 
-        def walk(node: Any, encoded: bytes = encoded, found: list[list[str]] = found) -> None:
+        def walk(node: Any, encoded: bytes = encoded, calls: list[list[str]] = calls) -> None:
             if isinstance(node, dict):
                 if node.get("Type") == "CallExpr":
-                    found.append(
+                    calls.append(
                         [
                             encoded[arg["Pos"]["Offset"] : arg["End"]["Offset"]].decode()
                             for arg in node.get("Args", [])
@@ -144,5 +144,5 @@ def test_shfmt_finds_the_same_commands_and_words() -> None:
                     walk(value)
 
         walk(json.loads(done.stdout))
-        assert sorted(found) == raws(parse_line(text)), text
+        assert sorted(calls) == raws(parse_line(text)), text
     assert len(texts) > 30

@@ -172,8 +172,8 @@ class TestRules:
         ],
     )
     def test_a_deny_finds_its_file(self, pattern: str, path: str, denied: bool, scene: Any) -> None:
-        found = scene.explain("Read", {"path": scene.fill(path)}, ("deny", pattern.replace("//{", "/{")))
-        assert (found.verdict == "deny") is denied
+        explained = scene.explain("Read", {"path": scene.fill(path)}, ("deny", pattern.replace("//{", "/{")))
+        assert (explained.verdict == "deny") is denied
 
     @pytest.mark.parametrize(
         ("pattern", "path", "allowed"),
@@ -192,8 +192,8 @@ class TestRules:
         ],
     )
     def test_an_allow_covers_its_file_only(self, pattern: str, path: str, allowed: bool, scene: Any) -> None:
-        found = scene.explain("Edit", {"path": scene.fill(path)}, ("allow", pattern))
-        assert (found.verdict == "allow") is allowed
+        explained = scene.explain("Edit", {"path": scene.fill(path)}, ("allow", pattern))
+        assert (explained.verdict == "allow") is allowed
 
     def test_a_directory_with_wildcards_in_its_name_is_only_itself(self, scene: Any) -> None:
         odd = scene.root / "w[s]*{x}"
@@ -338,8 +338,8 @@ class TestProtectedFiles:
         assert scene.explain("Write", {"path": ".git/hooks/pre-commit"}, rule).verdict == "allow"
 
     def test_bypass_passes(self, scene: Any) -> None:
-        found = scene.explain("Write", {"path": ".git/config"}, mode="bypassPermissions")
-        assert found.verdict == "allow"
+        explained = scene.explain("Write", {"path": ".git/config"}, mode="bypassPermissions")
+        assert explained.verdict == "allow"
 
     def test_a_workspace_below_a_protected_directory_is_a_workspace(self) -> None:
         place = PathContext(

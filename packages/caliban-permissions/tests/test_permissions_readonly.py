@@ -390,8 +390,8 @@ def place(scene: Any) -> Any:
 @pytest.mark.long(keep=5)
 @pytest.mark.parametrize("line", FREE)
 def test_it_only_reads_and_needs_no_rule(line: str, place: Any) -> None:
-    found = place.explain("Bash", {"command": line})
-    assert found.verdict == "allow", found.reason
+    explained = place.explain("Bash", {"command": line})
+    assert explained.verdict == "allow", explained.reason
 
 
 @pytest.mark.long(keep=5)

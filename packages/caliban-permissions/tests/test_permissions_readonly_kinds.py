@@ -242,8 +242,8 @@ def test_it_does_more_and_asks(kind: str, place: Any) -> None:
 @pytest.mark.parametrize("kind", FREE)
 def test_it_only_reads_and_needs_no_rule(kind: str, place: Any) -> None:
     for line in FREE[kind]:
-        found = place.explain("Bash", {"command": line})
-        assert found.verdict == "allow", (line, found.reason)
+        explained = place.explain("Bash", {"command": line})
+        assert explained.verdict == "allow", (line, explained.reason)
 
 
 @pytest.mark.skipif(shutil.which("xxd") is None, reason="needs xxd")

@@ -155,8 +155,8 @@ class TestAsks:
         reason = denied(scene, "Read", {"path": "a.py"}, ("ask", "Read"))
         assert "by the rule Read (user)" in reason
         allowed = [("allow", pattern) for pattern in pasted(reason)]
-        found = scene.decide("Read", {"path": "a.py"}, ("ask", "Read"), interactive=False, cli=allowed)
-        assert found.action == "allow"
+        decision = scene.decide("Read", {"path": "a.py"}, ("ask", "Read"), interactive=False, cli=allowed)
+        assert decision.action == "allow"
 
     def test_in_a_command_are_named_too(self, scene: Any) -> None:
         reason = denied(scene, "Bash", {"command": "git push x"}, cli=[("ask", "Bash:git push*")])

@@ -129,11 +129,11 @@ class TestLayers:
     @pytest.mark.parametrize("action", ["deny", "ask"])
     def test_the_users_word_is_a_floor_under_a_trusted_project(self, scene: Any, action: str) -> None:
         project = [("allow", "Bash")]
-        found = scene.explain(
+        explained = scene.explain(
             "Bash", {"command": "a x"}, (action, "Bash:a *"), project=project, project_trusted=True
         )
-        assert found.verdict == action
-        assert (found.parts[0].scope, found.parts[0].floor) == ("user", True)
+        assert explained.verdict == action
+        assert (explained.parts[0].scope, explained.parts[0].floor) == ("user", True)
 
     @pytest.mark.parametrize("scope", ["runtime", "cli", "project"])
     @pytest.mark.parametrize("action", ["deny", "ask"])
@@ -147,8 +147,8 @@ class TestLayers:
             policy = [("ask", "*")]
             assert scene.verdict("a x", mode="dontAsk", **layers) == "allow"
             assert scene.verdict("a x", mode="dontAsk", managed=policy, **layers) == "ask"
-            found = scene.explain("mcp__a__b", {}, mode="dontAsk", managed=policy, **layers)
-            assert found.verdict == "ask"
+            explained = scene.explain("mcp__a__b", {}, mode="dontAsk", managed=policy, **layers)
+            assert explained.verdict == "ask"
 
     def test_what_may_be_meant_by_the_policy_is_not_waved_on(self, scene: Any) -> None:
         policy = [("ask", "Bash:~terraform *")]

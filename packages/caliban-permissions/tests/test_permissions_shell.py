@@ -240,9 +240,9 @@ def test_the_loose_reading_sees_through_quotes(text: str, plain: str) -> None:
 
 def test_the_loose_reading_finds_every_command() -> None:
     command = "for i in $(rm a); do { sudo rm b; } & [ x ] || X=1 rm c; done; `rm d`; {rm,-e}"
-    found = loose_commands(command)
+    commands = loose_commands(command)
     for wanted in ("rm a", "sudo rm b", "rm c", "rm d", "rm -e"):
-        assert wanted in found
+        assert wanted in commands
 
 
 SYNTAX = st.text(alphabet="ab '\"\\$`(){}[]<>|&;\n\t#!*?~=,.0-", max_size=40)

@@ -223,10 +223,10 @@ def has_programs(line: str) -> bool:
 
 @pytest.mark.parametrize("line", TEXTS)
 def test_text_that_is_called_as_a_denied_file_is_no_file(line: str, place: Any) -> None:
-    found = explained(place, line)
-    assert found.verdict == "allow", found.reason
+    explanation = explained(place, line)
+    assert explanation.verdict == "allow", explanation.reason
     if has_programs(line):
-        done = run(place, found.updated_input["command"] if found.updated_input else line)
+        done = run(place, explanation.updated_input["command"] if explanation.updated_input else line)
         assert MARK.encode() not in done.stdout + done.stderr
 
 
@@ -286,8 +286,8 @@ def test_where_an_argument_may_be_a_file_after_all_it_is_one(line: str, place: A
     ],
 )
 def test_what_reads_nothing_of_it_is_let_by(line: str, place: Any) -> None:
-    found = explained(place, line)
-    assert found.verdict == "allow", found.reason
+    explanation = explained(place, line)
+    assert explanation.verdict == "allow", explanation.reason
 
 
 CHOSEN = [
@@ -323,10 +323,10 @@ def test_a_wildcard_by_which_git_chooses_means_what_git_holds(line: str, place: 
     ],
 )
 def test_a_wildcard_that_may_mean_more_is_taken_by_its_names(line: str, place: Any) -> None:
-    found = explained(place, line)
-    assert found.verdict == "deny"
+    explanation = explained(place, line)
+    assert explanation.verdict == "deny"
     wildcard = next(word for word in line.split() if "*" in word)
-    assert f"`{wildcard}` takes it in" in found.reason
+    assert f"`{wildcard}` takes it in" in explanation.reason
 
 
 def test_without_a_repository_a_diff_compares_the_files(scene: Any) -> None:
@@ -400,8 +400,8 @@ def test_a_file_that_is_changed_is_denied_or_asked_about(line: str, place: Any) 
     ],
 )
 def test_what_changes_nothing_of_it_is_let_by(line: str, place: Any) -> None:
-    found = explained(place, line, *EDITED)
-    assert found.verdict == "allow", found.reason
+    explanation = explained(place, line, *EDITED)
+    assert explanation.verdict == "allow", explanation.reason
 
 
 def test_a_filter_of_yq_is_a_file_where_one_is_there(place: Any) -> None:

@@ -46,8 +46,8 @@ class TestWhatAClaimDoesNotOpen:
     def test_a_person_decides_in_plan_mode_on_what_claims_to_read(self, scene: Any) -> None:
         reader, allow = outside(kind="read"), ("allow", "mcp__x__peek")
         assert verdict(scene, reader, {}, allow) == "allow"
-        found = scene.engine(allow, mode="plan").explain(reader, {})
-        assert (found.verdict, found.human_only) == (
+        explained = scene.engine(allow, mode="plan").explain(reader, {})
+        assert (explained.verdict, explained.human_only) == (
             "ask",
             ("only mcp__x__peek itself says that it does no more than read",),
         )
@@ -133,8 +133,8 @@ class TestNames:
         impostor = outside(name, kind="read")
         for mode in ("default", "plan", "acceptEdits", "dontAsk", "bypassPermissions", "disabled"):
             engine = scene.engine(("allow", name), mode=mode)
-            found = engine.explain(impostor, {})
-            assert (found.verdict, found.reason) == (
+            explained = engine.explain(impostor, {})
+            assert (explained.verdict, explained.reason) == (
                 "deny",
                 f"{name} is the name of another tool than this one",
             )

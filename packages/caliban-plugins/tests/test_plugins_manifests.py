@@ -117,9 +117,9 @@ def test_a_portable_manifest_is_closed_and_its_places_are_fixed(tmp_path: Path) 
     )
     plugin = read_plugin(tmp_path)
     assert ([skill.name for skill in plugin.skills], plugin.hooks) == (["a"], {})
-    (found,) = plugin.servers
-    assert (found.full_name, found.command) == ("a.b:s", f"{tmp_path}/bin/x")
-    assert found.args == (f"{tmp_path}/c", "${HOME}")
+    (declared,) = plugin.servers
+    assert (declared.full_name, declared.command) == ("a.b:s", f"{tmp_path}/bin/x")
+    assert declared.args == (f"{tmp_path}/c", "${HOME}")
     assert len(plugin.problems) == 2
     assert any("`skills` is no member" in note for note in plugin.notes)
     for bad in ({"$schema": f"{SCHEMA}x"}, {"author": {"x": 1}}, {"author": "me"}, {"keywords": [1]}):

@@ -58,9 +58,9 @@ def test_each_byte_of_a_signature_counts_but_those_of_its_untrusted_comment(preh
             changed = rest[0][:number] + other + rest[0][number + 1 :]
             if changed.rstrip("\n") != rest[0].rstrip("\n"):
                 refusal(DATA, f"{first}\n{changed}", signer().public)
-    said = verify_signature(DATA, f"untrusted comment: other\n{rest[0]}", (signer().public,), "x")
-    assert said == verify_signature(DATA, text, (signer().public,), "x")
-    assert "other" not in said.words
+    signed = verify_signature(DATA, f"untrusted comment: other\n{rest[0]}", (signer().public,), "x")
+    assert signed == verify_signature(DATA, text, (signer().public,), "x")
+    assert "other" not in signed.words
 
 
 @pytest.mark.parametrize("line", [1, 3])

@@ -68,8 +68,8 @@ def test_who_is_killed_before_the_records_leaves_the_old_version(tmp_path: Path)
             store.put("p", root, digest)
             os._exit(0)  # in the middle: the tree is there, nobody has named it, the staging is left
     os.waitpid(child, 0)
-    found = PluginStore(tmp_path / "plugins").records().plugin("p")
-    assert found == old
+    record = PluginStore(tmp_path / "plugins").records().plugin("p")
+    assert record == old
     assert store.is_whole(old)
     assert len(list(store.root.glob(".staging-*"))) == 1
     new = install(store, "three")
@@ -191,5 +191,5 @@ def test_a_tree_that_is_put_while_another_process_waits_is_not_removed_by_it(tmp
 
         store.change(change)
     assert os.waitpid(child, 0)[1] == 0
-    found = store.records().plugin("p")
-    assert found is not None and store.is_whole(found)
+    record = store.records().plugin("p")
+    assert record is not None and store.is_whole(record)

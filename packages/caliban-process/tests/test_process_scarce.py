@@ -60,16 +60,16 @@ def test_a_program_runs_without_a_watchdog_where_that_gets_no_pipe(monkeypatch) 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
 async def test_a_program_is_said_to_run_before_it_has_ended(anyio_backend) -> None:
-    told: list[str] = []
+    order: list[str] = []
 
     def take(chunk: bytes) -> bool:
-        told.append(chunk.decode())
+        order.append(chunk.decode())
         return True
 
     command = Command(argv=("/bin/sh", "-c", "printf out"), env=ENV)
-    await Runner().feed(command, take, started=lambda: told.append("started"))
-    assert told == ["started", "out"]
+    await Runner().feed(command, take, started=lambda: order.append("started"))
+    assert order == ["started", "out"]
     with pytest.raises(NotStarted):
         missing = Command(argv=("/nowhere/at/all",), env=ENV)
-        await Runner().feed(missing, take, started=lambda: told.append("never"))
-    assert told == ["started", "out"]
+        await Runner().feed(missing, take, started=lambda: order.append("never"))
+    assert order == ["started", "out"]

@@ -60,13 +60,13 @@ def begun() -> Decoder:
 
 def test_a_reply_of_every_kind_of_block_becomes_the_events_of_the_contract() -> None:
     search = {"type": "server_tool_use", "id": "srv_1", "name": "web_search"}
-    found = {"type": "web_search_tool_result", "tool_use_id": "srv_1", "content": [{"url": "u"}]}
+    hits = {"type": "web_search_tool_result", "tool_use_id": "srv_1", "content": [{"url": "u"}]}
     blocks = (
         wire.thinking("ab", "c", signature="SIG1"),
         wire.redacted("cipher"),
         wire.text("Hel", "lo"),
         wire.server_block(search, input={"query": "x"}),
-        wire.server_block(found),
+        wire.server_block(hits),
         wire.tool_use("Read", {"path": "x"}, id="toolu_1", piece_chars=8),
     )
     usage = Usage(
@@ -88,7 +88,7 @@ def test_a_reply_of_every_kind_of_block_becomes_the_events_of_the_contract() -> 
         BlockStop(2),
         BlockStart(3, "opaque", payload={**search, "input": {"query": "x"}}),
         BlockStop(3),
-        BlockStart(4, "opaque", payload=found),
+        BlockStart(4, "opaque", payload=hits),
         BlockStop(4),
         BlockStart(5, "tool_use", id="toolu_1", name="Read"),
         InputDelta(5, '{"path":'),
@@ -132,12 +132,12 @@ def test_a_refusal_says_why() -> None:
 
 def test_usage_is_cumulative_and_what_is_not_told_stays() -> None:
     decoder = begun()
-    told = {"output_tokens": 7, "input_tokens": None, "cache_read_input_tokens": 5}
-    assert feed(decoder, "message_delta", delta={}, usage=told) == [
+    usage = {"output_tokens": 7, "input_tokens": None, "cache_read_input_tokens": 5}
+    assert feed(decoder, "message_delta", delta={}, usage=usage) == [
         MessageDelta(None, Usage(input_tokens=15, output_tokens=7, cache_read_tokens=5))
     ]
-    told = {"output_tokens": 9, "output_tokens_details": {"thinking_tokens": 3}}
-    assert feed(decoder, "message_delta", delta={}, usage=told) == [
+    usage = {"output_tokens": 9, "output_tokens_details": {"thinking_tokens": 3}}
+    assert feed(decoder, "message_delta", delta={}, usage=usage) == [
         MessageDelta(None, Usage(input_tokens=15, output_tokens=9, cache_read_tokens=5, thinking_tokens=3))
     ]
     nonsense = {"output_tokens": -1, "input_tokens": True, "cache_read_input_tokens": "many"}
@@ -148,8 +148,8 @@ def test_usage_is_cumulative_and_what_is_not_told_stays() -> None:
 
 @pytest.mark.parametrize("prompt", [0, 0.0, 10**30, "10", None])
 def test_a_prompt_that_was_told_is_not_taken_back(prompt: object) -> None:
-    told = {"output_tokens": 7, "input_tokens": prompt, "cache_read_input_tokens": 0}
-    assert feed(begun(), "message_delta", delta={}, usage=told) == [
+    usage = {"output_tokens": 7, "input_tokens": prompt, "cache_read_input_tokens": 0}
+    assert feed(begun(), "message_delta", delta={}, usage=usage) == [
         MessageDelta(None, Usage(input_tokens=10, output_tokens=7))
     ]
 

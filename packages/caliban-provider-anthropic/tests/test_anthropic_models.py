@@ -87,8 +87,8 @@ VENDOR = {
 @pytest.mark.parametrize("model", VENDOR)
 def test_a_row_says_what_the_vendor_says(model: str) -> None:
     row = facts(model)
-    told = (row.context_tokens, row.thinking, row.sampling, row.prefill, row.forced_tools)
-    assert told == VENDOR[model]
+    columns = (row.context_tokens, row.thinking, row.sampling, row.prefill, row.forced_tools)
+    assert columns == VENDOR[model]
 
 
 def test_models_of_the_5_5_generation_cache_short_prefixes() -> None:

@@ -334,14 +334,14 @@ async def test_models_are_listed_page_by_page() -> None:
     pages = [wire.models("claude-sonnet-4-6", "glm-5", has_more=True), wire.models("claude-opus-5")]
     with LoopbackServer(pages, validator=StrictValidator(key=KEY)) as server:
         provider = make(server)
-        found = await provider.list_models()
+        models = await provider.list_models()
         await provider.aclose()
         assert [request.path for request in server.requests] == [
             "/v1/models?limit=100",
             "/v1/models?limit=100&after_id=glm-5",
         ]
-    assert [info.id for info in found] == ["claude-sonnet-4-6", "glm-5", "claude-opus-5"]
-    assert found[1] == ModelInfo(
+    assert [info.id for info in models] == ["claude-sonnet-4-6", "glm-5", "claude-opus-5"]
+    assert models[1] == ModelInfo(
         id="glm-5",
         display_name="Glm-5",
         capabilities=Capabilities(

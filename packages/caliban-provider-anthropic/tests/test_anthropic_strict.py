@@ -190,9 +190,9 @@ CHANGES: list[tuple[str, Callable[[Body], None]]] = [
 def test_a_bad_body_is_refused(message: str, change: Callable[[Body], None]) -> None:
     body = copy.deepcopy(good())
     change(body)
-    said = refusal(body)
-    assert said is not None
-    assert any(part.lower() in said.lower() for part in message.split("|")), said
+    reason = refusal(body)
+    assert reason is not None
+    assert any(part.lower() in reason.lower() for part in message.split("|")), reason
 
 
 @pytest.mark.parametrize(

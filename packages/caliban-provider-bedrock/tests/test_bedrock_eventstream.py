@@ -39,8 +39,8 @@ VALUES = st.one_of(
 
 def raw_frame(block: bytes, payload: bytes) -> bytes:
     prelude = struct.pack(">II", len(block) + len(payload) + 16, len(block))
-    told = prelude + struct.pack(">I", crc32(prelude)) + block + payload
-    return told + struct.pack(">I", crc32(told))
+    frame = prelude + struct.pack(">I", crc32(prelude)) + block + payload
+    return frame + struct.pack(">I", crc32(frame))
 
 
 @st.composite
@@ -122,8 +122,8 @@ def test_a_large_frame_in_many_pieces_is_held_and_not_looked_at_again_and_again(
 
 
 def prelude(total_bytes: int, header_bytes: int) -> bytes:
-    told = struct.pack(">II", total_bytes, header_bytes)
-    return told + struct.pack(">I", crc32(told))
+    head = struct.pack(">II", total_bytes, header_bytes)
+    return head + struct.pack(">I", crc32(head))
 
 
 @pytest.mark.parametrize(

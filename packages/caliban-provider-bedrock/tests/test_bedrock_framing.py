@@ -44,8 +44,8 @@ def test_a_chunk_that_holds_none_is_refused(payload: bytes) -> None:
 
 
 def test_exceptions_and_faults_become_the_wires_error() -> None:
-    told = events(wire.exception("throttlingException", "slow"), wire.fault("InternalError", "oops"))
-    assert [(event.event, json.loads(event.data)["error"]) for event in told] == [
+    decoded = events(wire.exception("throttlingException", "slow"), wire.fault("InternalError", "oops"))
+    assert [(event.event, json.loads(event.data)["error"]) for event in decoded] == [
         ("error", {"type": "throttlingException", "message": "slow"}),
         ("error", {"type": "InternalError", "message": "oops"}),
     ]

@@ -305,8 +305,10 @@ async def test_the_known_models_are_listed_as_they_are_called() -> None:
 
 
 def profiles(*ids: str, next_token: str | None = None) -> Exchange:
-    told = [{"inferenceProfileId": id, "inferenceProfileName": id.upper(), "status": "ACTIVE"} for id in ids]
-    page = {"inferenceProfileSummaries": told, "nextToken": next_token}
+    summaries = [
+        {"inferenceProfileId": id, "inferenceProfileName": id.upper(), "status": "ACTIVE"} for id in ids
+    ]
+    page = {"inferenceProfileSummaries": summaries, "nextToken": next_token}
     return answer(200, json.dumps(page), content_type="application/json")
 
 

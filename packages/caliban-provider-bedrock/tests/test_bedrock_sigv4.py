@@ -42,8 +42,8 @@ def theirs(request: Prepared, keys: AwsKeys, region: str, at: datetime) -> str:
     )
     sent.context["timestamp"] = at.strftime("%Y%m%dT%H%M%SZ")
     auth._modify_request_before_signing(sent)
-    told = auth.string_to_sign(sent, auth.canonical_request(sent))
-    auth._inject_signature_to_request(sent, auth.signature(told, sent))
+    to_sign = auth.string_to_sign(sent, auth.canonical_request(sent))
+    auth._inject_signature_to_request(sent, auth.signature(to_sign, sent))
     return str(sent.headers["Authorization"])
 
 

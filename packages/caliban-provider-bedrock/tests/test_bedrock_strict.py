@@ -23,16 +23,16 @@ GOOD = {
 
 
 def request(body: Any = None, path: str = PATH, **headers: str) -> Request:
-    told = {"host": "127.0.0.1:1", "content-type": "application/json", "authorization": "Bearer t", **headers}
+    sent = {"host": "127.0.0.1:1", "content-type": "application/json", "authorization": "Bearer t", **headers}
     return Request(
-        method="POST", path=path, headers=told, body=json.dumps(body or GOOD).encode(), connection=1
+        method="POST", path=path, headers=sent, body=json.dumps(body or GOOD).encode(), connection=1
     )
 
 
 def refusal(validator: StrictValidator, given: Request) -> str:
-    told = validator(given)
-    assert told is not None
-    return str(json.loads(told[1])["message"])
+    refused = validator(given)
+    assert refused is not None
+    return str(json.loads(refused[1])["message"])
 
 
 def test_a_good_request_passes() -> None:
@@ -91,5 +91,5 @@ def test_a_signature_covers_everything(wrong: str) -> None:
         case "unsigned":
             headers["authorization"] = "Bearer t"
     body = {**GOOD, "max_tokens": 8} if wrong == "body" else GOOD
-    told = StrictValidator(keys=KEYS)(request(body, **headers))
-    assert (told is None) == (wrong == "nothing")
+    refused = StrictValidator(keys=KEYS)(request(body, **headers))
+    assert (refused is None) == (wrong == "nothing")

@@ -28,8 +28,8 @@ VENDOR = {
 def test_a_row_says_what_the_vendor_says(model: str) -> None:
     row = facts(model)
     reasons = row.levels or row.budget or ()
-    told = (row.context_tokens, row.max_output_tokens, reasons, row.sampling, row.signs)
-    assert told == VENDOR[model]
+    columns = (row.context_tokens, row.max_output_tokens, reasons, row.sampling, row.signs)
+    assert columns == VENDOR[model]
 
 
 def test_every_row_is_found_by_its_own_name_and_reasons_in_one_way() -> None:

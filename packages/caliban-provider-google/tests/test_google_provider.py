@@ -164,13 +164,13 @@ async def test_models_are_listed_page_by_page() -> None:
     pages = [wire.models("gemini-3.8-flash", token="next"), wire.models("gemini-9")]
     with LoopbackServer(pages, validator=StrictValidator(key=KEY)) as server:
         provider = make(server)
-        found = await provider.list_models()
+        models = await provider.list_models()
         await provider.aclose()
         assert [request.path for request in server.requests] == [
             "/v1beta/models?pageSize=200",
             "/v1beta/models?pageSize=200&pageToken=next",
         ]
-    assert [(info.id, info.capabilities.context_tokens) for info in found] == [
+    assert [(info.id, info.capabilities.context_tokens) for info in models] == [
         ("gemini-3.8-flash", 1_000_000),
         ("gemini-9", 1_000_000),
     ]
@@ -187,12 +187,12 @@ async def test_models_that_cannot_be_asked_are_left_out() -> None:
     wrong = answer(200, json.dumps({"data": []}), content_type="application/json")
     with LoopbackServer([page, wrong]) as server:
         provider = make(server)
-        (found,) = await provider.list_models()
+        (model,) = await provider.list_models()
         with pytest.raises(BadResponse):
             await provider.list_models()
         await provider.aclose()
-    assert (found.id, found.display_name) == ("gemini-2.5-pro", "Gemini 2.5 Pro")
-    assert (found.capabilities.context_tokens, found.capabilities.thinking) == (5, False)
+    assert (model.id, model.display_name) == ("gemini-2.5-pro", "Gemini 2.5 Pro")
+    assert (model.capabilities.context_tokens, model.capabilities.thinking) == (5, False)
 
 
 async def test_without_a_key_nothing_is_sent_to_the_vendor() -> None:

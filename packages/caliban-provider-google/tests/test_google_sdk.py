@@ -78,23 +78,23 @@ def merged(responses: list[types.GenerateContentResponse]) -> list[dict[str, Any
     for response in responses:
         content = response.candidates[0].content if response.candidates else None
         for part in (content.parts if content else None) or []:
-            told = part.model_dump(exclude_none=True, by_alias=True, mode="json")
+            dumped = part.model_dump(exclude_none=True, by_alias=True, mode="json")
             if part.thought_signature is not None:
-                told["thoughtSignature"] = base64.b64encode(part.thought_signature).decode()
-            signed = "thoughtSignature" in told
-            if "text" not in told:
-                out.append(told)
+                dumped["thoughtSignature"] = base64.b64encode(part.thought_signature).decode()
+            signed = "thoughtSignature" in dumped
+            if "text" not in dumped:
+                out.append(dumped)
                 can_grow = False
                 continue
-            if not told["text"] and not signed:
+            if not dumped["text"] and not signed:
                 continue
-            thought = told.get("thought", False)
+            thought = dumped.get("thought", False)
             if can_grow and out[-1].get("thought", False) == thought and (thought or not signed):
-                out[-1]["text"] += told["text"]
+                out[-1]["text"] += dumped["text"]
                 if signed:
-                    out[-1]["thoughtSignature"] = told["thoughtSignature"]
+                    out[-1]["thoughtSignature"] = dumped["thoughtSignature"]
             else:
-                out.append(told)
+                out.append(dumped)
             can_grow = not signed
     return [part for part in out if "thoughtSignature" in part or is_worth_sending(part)]
 

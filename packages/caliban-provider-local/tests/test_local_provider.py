@@ -41,12 +41,12 @@ def threads() -> list[str]:
 async def test_a_reply_streams_and_the_model_is_loaded_once(wire: Any, small_model: str) -> None:
     fake = wire.fake(*[[wire.delta(content="Hello"), *wire.finish("stop")]] * 2)
     provider = provider_of(fake, seed="4")
-    said: list[str] = []
-    provider.status_sink = said.append
+    statuses: list[str] = []
+    provider.status_sink = statuses.append
     for _ in range(2):
         reply = assembled(await collect(provider, ask(small_model)))
         assert reply.message(provider.family, "").content == (TextBlock(text="Hello"),)
-    assert (fake.loaded, said) == ([small_model], ["loading tiny (0 MB)"])
+    assert (fake.loaded, statuses) == ([small_model], ["loading tiny (0 MB)"])
     assert fake.bodies[0]["seed"] == 4
     assert len(fake.threads) == 1 and threading.get_ident() not in fake.threads
     await provider.aclose()
@@ -181,8 +181,8 @@ def test_the_factory_states_its_facts_and_reads_variables(monkeypatch: pytest.Mo
     assert (FACTORY.key_env, FACTORY.base_url_env) == ((), ())
     monkeypatch.setenv("CALIBAN_LOCAL_CONTEXT_TOKENS", "1024")
     assert FACTORY.create(ProviderOptions()).capabilities("smollm2").context_tokens == 1024
-    told = ProviderOptions(extra={"context_tokens": "512"})
-    assert FACTORY.create(told).capabilities("smollm2").context_tokens == 512
+    options = ProviderOptions(extra={"context_tokens": "512"})
+    assert FACTORY.create(options).capabilities("smollm2").context_tokens == 512
     monkeypatch.setenv("CALIBAN_LOCAL_CONTEXT_TOKENS", "lots")
     with pytest.raises(InvalidRequest, match="context_tokens"):
         FACTORY.create(ProviderOptions())

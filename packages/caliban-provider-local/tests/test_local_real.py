@@ -281,7 +281,7 @@ def test_nothing_is_written_no_port_is_opened_and_leaving_without_closing_is_cle
         env={**os.environ, "TMPDIR": str(scratch)},
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    told = json.loads(report.read_text())
-    assert told[:4] == [True, "ContextTooLong", "LoadFailed", True]
+    facts = json.loads(report.read_text())
+    assert facts[:4] == [True, "ContextTooLong", "LoadFailed", True]
     if os.name == "posix":
-        assert told[4:] == [0, []]
+        assert facts[4:] == [0, []]

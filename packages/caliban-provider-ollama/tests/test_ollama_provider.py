@@ -131,30 +131,30 @@ async def test_a_server_that_cannot_say_what_a_model_does_is_used_as_it_is(broke
 
 
 async def test_a_model_without_tools_is_asked_without_them_and_that_is_said_once() -> None:
-    told: list[str] = []
+    notices: list[str] = []
     replies = [wire.exchange(wire.text("ok"))] * 2
     script = wire.Server(replies, models={wire.MODEL: ("completion",)})
     strict = StrictValidator(capabilities=frozenset({"completion"}))
     with LoopbackServer(script, validator=strict) as server:
-        provider = make(server, on_status=told.append)
+        provider = make(server, on_status=notices.append)
         for _ in range(2):
             await text(provider, ask(tools=(READ,), effort="high"))
         await provider.aclose()
         assert not server.refused
-    assert told == ["llama3.1 cannot call tools and is asked without them"]
+    assert notices == ["llama3.1 cannot call tools and is asked without them"]
 
 
 @pytest.mark.parametrize(("counted", "is_told"), [(2051, True), (20_000, False), (100, False)])
 async def test_a_prompt_that_the_server_cut_is_told_once_with_the_window(counted: int, is_told: bool) -> None:
-    told: list[str] = []
+    warnings: list[str] = []
     replies = [wire.exchange(wire.text("ok"), usage=Usage(input_tokens=counted, output_tokens=1))] * 2
     with LoopbackServer(wire.Server(replies)) as server:
-        provider = make(server, on_warning=told.append)
+        provider = make(server, on_warning=warnings.append)
         for _ in range(2):
             await text(provider, ask("word " * 18_000))
         await provider.aclose()
-    assert len(told) == is_told
-    assert not told or ("2,051 of about" in told[0] and "num_ctx was" in told[0])
+    assert len(warnings) == is_told
+    assert not warnings or ("2,051 of about" in warnings[0] and "num_ctx was" in warnings[0])
 
 
 async def test_a_prompt_beyond_the_models_window_is_not_sent() -> None:
@@ -330,10 +330,10 @@ async def test_models_are_listed_with_what_they_can_do_as_far_as_the_server_says
 
     with LoopbackServer(script) as server:
         provider = make(server)
-        found = await provider.list_models()
+        listed = await provider.list_models()
         await provider.aclose()
     window = 131_072
-    assert found == (
+    assert listed == (
         ModelInfo(
             id="llama3.1",
             display_name="llama3.1 (8B)",

@@ -153,8 +153,8 @@ def checked(body: dict[str, Any]) -> None:
         ollama_types.Tool.model_validate(tool)
     assert body.keys() - ollama_types.ChatRequest.model_fields.keys() == {"truncate", "shift"}
     for sent, message in zip(body["messages"], known.messages or (), strict=True):
-        told = message if isinstance(message, dict) else message.model_dump(exclude_none=True)
-        assert told.keys() == sent.keys() and told["content"] == sent["content"]
+        members = message if isinstance(message, dict) else message.model_dump(exclude_none=True)
+        assert members.keys() == sent.keys() and members["content"] == sent["content"]
     check_body(body)
 
 

@@ -83,10 +83,10 @@ def test_a_response_becomes_thinking_its_ciphertext_text_and_calls() -> None:
 
 
 def test_the_model_asked_for_stands_for_its_snapshots_and_for_whatever_an_alias_is_called() -> None:
-    said = (responses.reply(responses.text("x"), model="other"), chat.reply(chat.text("x"), model="other"))
+    replies = (responses.reply(responses.text("x"), model="other"), chat.reply(chat.text("x"), model="other"))
     for aliased, model in ((False, "other"), (True, "mine")):
-        made = folded(said[0], ResponsesDecoder(model="mine", aliased=aliased))
-        chatted = folded(said[1], ChatDecoder(model="mine", style=Style(aliased=aliased)))
+        made = folded(replies[0], ResponsesDecoder(model="mine", aliased=aliased))
+        chatted = folded(replies[1], ChatDecoder(model="mine", style=Style(aliased=aliased)))
         assert (made.model, chatted.model) == (model, model)
 
 
@@ -214,8 +214,8 @@ def test_content_may_come_in_parts() -> None:
         {"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]},
         {"type": "text", "text": "Yes."},
     ]
-    told = content(completion(chat.reply(chat.raw({"content": parts}))))
-    assert told == (ThinkingBlock(text="Hm"), TextBlock(text="Yes."))
+    blocks = content(completion(chat.reply(chat.raw({"content": parts}))))
+    assert blocks == (ThinkingBlock(text="Hm"), TextBlock(text="Yes."))
 
 
 @pytest.mark.parametrize(
@@ -255,8 +255,8 @@ def test_the_end_may_lack_its_mark_but_not_its_reason() -> None:
 def test_a_last_chunk_without_counts_takes_none_back(last: dict[str, object]) -> None:
     whole = chat.reply(chat.text("x"), style=chat.Style(usage_in="nowhere"))
     counted = chat.chunk([], usage={"prompt_tokens": 9, "completion_tokens": 3})
-    told = completion([*whole[:-1], counted, chat.chunk([], usage=last), whole[-1]]).usage
-    assert told == Usage(input_tokens=9, output_tokens=3)
+    usage = completion([*whole[:-1], counted, chat.chunk([], usage=last), whole[-1]]).usage
+    assert usage == Usage(input_tokens=9, output_tokens=3)
 
 
 def test_usage_is_found_wherever_a_server_keeps_it() -> None:
@@ -269,8 +269,8 @@ def test_usage_is_found_wherever_a_server_keeps_it() -> None:
         chat.chunk([{"index": 0, "delta": {}, "usage": {**counted, "cached_tokens": 4}}]),
     ]
     for piece in extra:
-        told = completion([*whole[:-1], piece, whole[-1]]).usage
-        assert told == Usage(input_tokens=7, output_tokens=3, cache_read_tokens=4)
+        usage = completion([*whole[:-1], piece, whole[-1]]).usage
+        assert usage == Usage(input_tokens=7, output_tokens=3, cache_read_tokens=4)
 
 
 def test_a_whole_message_in_a_stream_is_taken() -> None:
@@ -344,23 +344,23 @@ def test_b068_calls_that_grow_in_turns_keep_their_own_input_and_ghosts_are_no_ca
 
 def test_id_and_name_may_come_with_every_piece() -> None:
     for index in ({}, {"index": 0}):
-        told = [piece(part, id="a", name="Read", **index) for part in (X[:4], X[4:8], X[8:])]
-        assert calls(*told) == TWO[:1]
+        pieces = [piece(part, id="a", name="Read", **index) for part in (X[:4], X[4:8], X[8:])]
+        assert calls(*pieces) == TWO[:1]
         bare = [piece(part, name="Read", **index) for part in (X[:4], X[4:8], X[8:])]
         assert [call[1:] for call in calls(*bare)] == [TWO[0][1:]]
 
 
 def test_ids_that_are_missing_are_made_up_and_unique() -> None:
-    told = [piece(X, name="Read", index=0), piece(Y, name="Read", index=0)]
-    made = calls(*told)
+    pieces = [piece(X, name="Read", index=0), piece(Y, name="Read", index=0)]
+    made = calls(*pieces)
     assert [call[1:] for call in made] == [call[1:] for call in TWO]
-    ids = {call[0] for call in (*made, *calls(*told, salt="other"))}
+    ids = {call[0] for call in (*made, *calls(*pieces, salt="other"))}
     assert len(ids) == 4 and all(ids)
 
 
 def test_one_id_at_two_places_is_two_calls() -> None:
-    told = [piece(X, id="a", name="Read", index=0), piece(Y, id="a", name="Read", index=1)]
-    assert [call[1:] for call in calls(*told)] == [call[1:] for call in TWO]
+    pieces = [piece(X, id="a", name="Read", index=0), piece(Y, id="a", name="Read", index=1)]
+    assert [call[1:] for call in calls(*pieces)] == [call[1:] for call in TWO]
 
 
 def test_arguments_may_be_an_object_a_name_may_be_late_and_the_old_form_is_a_call() -> None:
@@ -526,8 +526,8 @@ def test_a_part_that_is_told_whole_at_its_end_only_is_taken(pieces: tuple[str, .
         name = "refusal" if "refusal" in kind else "text"
         return (added, *deltas, {"type": f"{kind}.done", name: "Hello", **place})
 
-    said = response(_response_events(*told("response.output_text", type="message")))
-    assert content(said) == (TextBlock(text="Hello"),)
+    reply = response(_response_events(*told("response.output_text", type="message")))
+    assert content(reply) == (TextBlock(text="Hello"),)
     refused = response(_response_events(*told("response.refusal", type="message")))
     assert (content(refused), refused.stop_reason) == ((TextBlock(text="Hello"),), "refusal")
     for kind in ("response.reasoning_text", "response.reasoning_summary_text"):
@@ -622,9 +622,9 @@ def test_an_error_in_a_field_of_its_own_is_the_servers_word(
     before: tuple[dict[str, Any], ...], words: bytes
 ) -> None:
     pieces = _chunks(*before)[:-2] if before else []
-    for told, kind in ((words, ContextTooLong), (b"no more room", ServerError)):
+    for line, kind in ((words, ContextTooLong), (b"no more room", ServerError)):
         with pytest.raises(kind):
-            completion([*pieces, b"error: " + told + b"\n\n", b"data: [DONE]\n\n"])
+            completion([*pieces, b"error: " + line + b"\n\n", b"data: [DONE]\n\n"])
 
 
 def test_an_event_that_was_cut_may_be_asked_for_again_and_a_comment_is_passed_over() -> None:

@@ -78,8 +78,8 @@ PDF = DocumentBlock(source=Base64Source(media_type="application/pdf", data="JVBE
 
 
 def test_a_response_is_asked_for_without_state_and_with_encrypted_reasoning() -> None:
-    said = (system("Be brief."), system("Be kind."), user("Hi"))
-    assert encode_responses(ask(*said, tools=(READ,), cache=False)) == {
+    history = (system("Be brief."), system("Be kind."), user("Hi"))
+    assert encode_responses(ask(*history, tools=(READ,), cache=False)) == {
         "model": MODEL,
         "stream": True,
         "store": False,
@@ -167,9 +167,9 @@ def test_another_models_reasoning_is_not_sent() -> None:
 
 def test_reasoning_goes_back_in_a_member_only_where_the_server_wants_it() -> None:
     turn = said(ThinkingBlock(text="hm", signature=""), TextBlock(text="x"), model="m")
-    for quirks, told in ((DEEPSEEK, {"reasoning_content": "hm"}), (PLAIN, {}), (OPENAI, {})):
+    for quirks, member in ((DEEPSEEK, {"reasoning_content": "hm"}), (PLAIN, {}), (OPENAI, {})):
         messages = encode_chat(ask(user("Hi"), turn, model="m"), quirks)["messages"]
-        assert messages[1] == {"role": "assistant", "content": "x", **told}
+        assert messages[1] == {"role": "assistant", "content": "x", **member}
     messages = encode_chat(ask(user("Hi"), turn, model="other"), DEEPSEEK)["messages"]
     assert messages[1] == {"role": "assistant", "content": "x"}
 
@@ -178,9 +178,9 @@ def test_calls_of_another_model_come_with_a_blank_reasoning_where_the_server_wan
     turn = said(
         ThinkingBlock(text="hm", signature=""), ToolUseBlock(id="a", name="Read", input={}), model="m"
     )
-    for quirks, model, told in ((DEEPSEEK, "m", "hm"), (DEEPSEEK, "other", " "), (PLAIN, "other", None)):
+    for quirks, model, thought in ((DEEPSEEK, "m", "hm"), (DEEPSEEK, "other", " "), (PLAIN, "other", None)):
         messages = encode_chat(ask(user("Hi"), turn, model=model), quirks)["messages"]
-        assert messages[1].get("reasoning_content") == told
+        assert messages[1].get("reasoning_content") == thought
 
 
 def test_results_stand_first_and_their_images_where_the_wire_takes_them() -> None:
@@ -341,8 +341,8 @@ def test_a_schema_is_strict_where_the_vendor_can_enforce_it_word_for_word() -> N
     older = replace(PLAIN, structured="json_object_schema")
     assert encode_chat(request, older)["response_format"] == {"type": "json_object", "schema": strict}
     loose = {**CLOSED, "required": []}
-    told = encode_responses(replace(request, response_schema=loose))["text"]["format"]
-    assert (told["schema"], told["strict"]) == (loose, False)
+    wanted = encode_responses(replace(request, response_schema=loose))["text"]["format"]
+    assert (wanted["schema"], wanted["strict"]) == (loose, False)
 
 
 @pytest.mark.parametrize(
@@ -558,7 +558,7 @@ def test_a_quirk_that_is_none_is_refused_by_its_name(changes: str, message: str)
 
 def test_what_an_operator_says_of_a_server_no_family_of_models_changes() -> None:
     plain = quirks_of("", "compatible", "effort=true")
-    said = quirks_of("", "compatible", "assistant_after_tool=false")
+    overridden = quirks_of("", "compatible", "assistant_after_tool=false")
     models = ("mistral-large", "qwen3")
     assert [for_model(plain, model).assistant_after_tool for model in models] == [True, False]
-    assert [for_model(said, model).assistant_after_tool for model in models] == [False, False]
+    assert [for_model(overridden, model).assistant_after_tool for model in models] == [False, False]

@@ -87,8 +87,8 @@ VENDOR = {
 @pytest.mark.parametrize("model", VENDOR)
 def test_a_row_says_what_the_vendor_says(model: str) -> None:
     row = facts(model)
-    told = (row.context_tokens, row.max_output_tokens, row.efforts, row.chat_tools)
-    assert told == VENDOR[model]
+    columns = (row.context_tokens, row.max_output_tokens, row.efforts, row.chat_tools)
+    assert columns == VENDOR[model]
 
 
 def test_capabilities_come_from_the_row() -> None:
@@ -125,8 +125,8 @@ def test_capabilities_come_from_the_row() -> None:
 )
 def test_a_host_has_its_quirks(host: str, kind: str, expected: tuple[object, ...]) -> None:
     row = quirks_of(host, kind)  # type: ignore[arg-type]
-    told = (row.max_tokens_field, row.system_role, row.id_chars, row.id_exact, row.reasoning_field)
-    assert told == expected
+    columns = (row.max_tokens_field, row.system_role, row.id_chars, row.id_exact, row.reasoning_field)
+    assert columns == expected
 
 
 def test_an_operator_may_change_quirks() -> None:

@@ -175,11 +175,11 @@ async def test_deepseek_gets_its_reasoning_back_over_20_turns_with_one_prefix() 
 
 
 async def test_b061_text_cut_inside_characters_and_line_ends_arrives_whole() -> None:
-    for said, extra in (
+    for chunks, extra in (
         (responses.reply(responses.text(EVIL)), RESPONSES),
         (chat.reply(chat.text(EVIL)), {}),
     ):
-        data = b"".join(said)
+        data = b"".join(chunks)
         crlf = data.replace(b"\n", b"\r\n")
         halves = [half for line in crlf.split(b"\n") for half in (line, b"\n")][:-1]
         head = {"content-type": "text/event-stream"}
@@ -331,8 +331,8 @@ async def test_azure_sends_its_own_addresses_and_survives_its_first_chunk() -> N
             provider = AzureFactory(environ={}).create(options)
             reply = await folded(provider, ask(model="gpt-4.1"))
             await provider.aclose()
-            told = reply.message("", "")
-            assert (provider.name, told.text, told.model) == ("azure", "ok", "gpt-4.1")
+            message = reply.message("", "")
+            assert (provider.name, message.text, message.model) == ("azure", "ok", "gpt-4.1")
     assert [request.path for request in seen] == [
         "/openai/deployments/gpt-4.1/chat/completions?api-version=2024-10-21",
         "/openai/v1/responses",

@@ -182,12 +182,12 @@ def test_a_response_is_what_the_vendors_client_makes_of_it(chunks: list[bytes]) 
     ]
     assert [block.text for block in message.content if isinstance(block, ThinkingBlock)] == thoughts
     assert (mine.id, mine.model) == (other["id"], other["model"])
-    told = other["usage"]
+    usage = other["usage"]
     assert mine.usage == Usage(
-        input_tokens=told["input_tokens"],
-        output_tokens=told["output_tokens"],
-        cache_read_tokens=told["input_tokens_details"]["cached_tokens"],
-        thinking_tokens=told["output_tokens_details"]["reasoning_tokens"],
+        input_tokens=usage["input_tokens"],
+        output_tokens=usage["output_tokens"],
+        cache_read_tokens=usage["input_tokens_details"]["cached_tokens"],
+        thinking_tokens=usage["output_tokens_details"]["reasoning_tokens"],
     )
 
 
@@ -226,13 +226,13 @@ def test_a_completion_is_what_the_vendors_client_makes_of_it(chunks: list[bytes]
     mine, other = ours(chunks, ChatDecoder(model=chat.MODEL)), their_completion(chunks)
     message = mine.message("openai", "")
     (choice,) = other["choices"]
-    told = choice["message"]
-    assert message.text == (told.get("content") or "")
+    theirs = choice["message"]
+    assert message.text == (theirs.get("content") or "")
     thoughts = [block.text for block in message.content if isinstance(block, ThinkingBlock)]
-    assert "".join(thoughts) == (told.get("reasoning_content") or "")
+    assert "".join(thoughts) == (theirs.get("reasoning_content") or "")
     assert [(call.id, call.name, call.input) for call in message.tool_uses] == [
         (call["id"], call["function"]["name"], json.loads(call["function"]["arguments"]))
-        for call in told.get("tool_calls") or ()
+        for call in theirs.get("tool_calls") or ()
     ]
     assert mine.stop_reason == ("tool_use" if message.tool_uses else "end_turn")
     assert (mine.id, mine.model) == (other["id"], other["model"])
@@ -396,9 +396,9 @@ def test_the_check_itself_notices_wrong_bodies() -> None:
     ):
         with pytest.raises((AssertionError, ValueError)):
             checked(CHAT_PARAMS, bad)
-    said = encode_responses(CompletionRequest(model="m", messages=(user("u"),), max_tokens=1))
-    checked(RESPONSE_PARAMS, said)
-    for bad in ({**said, "surprise": 1}, {**said, "input": [{"type": "function_call"}]}):
+    body = encode_responses(CompletionRequest(model="m", messages=(user("u"),), max_tokens=1))
+    checked(RESPONSE_PARAMS, body)
+    for bad in ({**body, "surprise": 1}, {**body, "input": [{"type": "function_call"}]}):
         with pytest.raises((AssertionError, ValueError)):
             checked(RESPONSE_PARAMS, bad)
 

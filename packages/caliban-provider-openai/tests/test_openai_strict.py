@@ -200,14 +200,14 @@ def test_keys_addresses_and_bodies_are_checked_before_the_rest() -> None:
     ):
         assert validator(request(body, path)) is None
         assert validator(request(b"", "/v1/models", method="GET")) is None
-        told = [
+        refusals = [
             validator(request(body, path, key="other")),
             validator(request(body, "/v1/elsewhere")),
             validator(request(b"{", path)),
             validator(request(b'{"temperature": NaN}', path)),
             validator(request([], path)),
         ]
-        assert [refusal and refusal[0] for refusal in told] == [401, 404, 400, 400, 400]
+        assert [refusal and refusal[0] for refusal in refusals] == [401, 404, 400, 400, 400]
     assert StrictChat(COMPATIBLE)(request(b"", "/v1/models", key="", method="GET")) is None
 
 

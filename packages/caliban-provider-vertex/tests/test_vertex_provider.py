@@ -302,8 +302,8 @@ async def test_foundry_is_the_api_at_a_resources_address() -> None:
         await reply(provider)
         await provider.aclose()
     request = server.requests[0]
-    told = [request.headers.get(name) for name in ("x-api-key", "api-key", "authorization")]
-    assert (request.path, told) == ("/v1/messages", ["k", "k", None])
+    keys = [request.headers.get(name) for name in ("x-api-key", "api-key", "authorization")]
+    assert (request.path, keys) == ("/v1/messages", ["k", "k", None])
 
 
 async def test_foundry_takes_a_token_of_entra() -> None:

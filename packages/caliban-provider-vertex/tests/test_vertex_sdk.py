@@ -71,11 +71,11 @@ def test_a_reply_is_what_the_vendors_client_makes_of_it(
         ) as stream,
     ):
         other = stream.get_final_message().to_dict()
-    told: list[dict[str, Any]] = []
+    parts: list[dict[str, Any]] = []
     for block in mine.message("anthropic", "").content:
         names = ("text",) if block.type == "text" else ("id", "name", "input")
-        told.append({"type": block.type, **{name: getattr(block, name) for name in names}})
-    assert told == [
+        parts.append({"type": block.type, **{name: getattr(block, name) for name in names}})
+    assert parts == [
         {key: value for key, value in block.items() if value is not None} for block in other["content"]
     ]
     assert (mine.id, mine.stop_reason) == (other["id"], other["stop_reason"])

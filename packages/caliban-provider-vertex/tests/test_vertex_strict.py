@@ -22,11 +22,11 @@ GOOD = {
 def status(body: Any = GOOD, path: str = PATH, token: str = "Bearer t", **only: str) -> int:
     headers = {"content-type": "application/json", "authorization": token}
     request = Request(method="POST", path=path, headers=headers, body=json.dumps(body).encode(), connection=1)
-    told = StrictValidator(**only)(request)
-    if told is None:
+    refused = StrictValidator(**only)(request)
+    if refused is None:
         return 200
-    assert json.loads(told[1])["error"]["code"] == told[0]
-    return told[0]
+    assert json.loads(refused[1])["error"]["code"] == refused[0]
+    return refused[0]
 
 
 def test_a_good_request_passes() -> None:

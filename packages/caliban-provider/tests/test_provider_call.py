@@ -114,8 +114,8 @@ async def test_of_a_refusal_without_an_end_only_the_beginning_is_read() -> None:
 
 
 async def test_an_error_told_with_success_is_raised() -> None:
-    told = await failure(answer(200, b'{"error": 1}', content_type="application/json"))
-    assert (type(told), told.message) == (Overloaded, '{"error": 1}')
+    error = await failure(answer(200, b'{"error": 1}', content_type="application/json"))
+    assert (type(error), error.message) == (Overloaded, '{"error": 1}')
 
 
 @pytest.mark.parametrize("kind", ["application/json", "TEXT/HTML; charset=utf-8"])

@@ -293,8 +293,8 @@ def test_a_redirect_says_where_to_without_its_query() -> None:
     ],
 )
 def test_the_told_wait_is_found(headers: dict[str, str], text: str, wait_s: float | None) -> None:
-    found = retry_after_s(headers, text, NOW)
-    assert found == (wait_s if wait_s is None else pytest.approx(wait_s))
+    delay_s = retry_after_s(headers, text, NOW)
+    assert delay_s == (wait_s if wait_s is None else pytest.approx(wait_s))
 
 
 def test_the_told_wait_reaches_the_error_and_an_absurd_one_its_hint() -> None:
@@ -309,8 +309,8 @@ def test_the_told_wait_reaches_the_error_and_an_absurd_one_its_hint() -> None:
 
 @pytest.mark.parametrize("lead", ["", "event: error\n", "\r\nevent: error\r\nid: 5\r\n"])
 def test_a_refusal_that_is_written_as_an_event_is_read_like_any_other(lead: str) -> None:
-    told = openai("the prompt is too long", "invalid_request_error", "context_length_exceeded")
-    body = lead.encode() + b"data: " + told + b"\n\n"
+    refusal = openai("the prompt is too long", "invalid_request_error", "context_length_exceeded")
+    body = lead.encode() + b"data: " + refusal + b"\n\n"
     error = error_for(400, {}, body, provider="acme")
     assert (type(error), error.message, error.code) == (
         ContextTooLong,

@@ -134,15 +134,15 @@ async def test_two_refusals_at_once_fetch_once() -> None:
     source = Source()
     cache = CredentialCache(source.fetch, clock=source.clock)
     await exchange(cache, source)
-    told: list[bool] = []
+    renewed: list[bool] = []
 
     async def renew() -> None:
-        told.append(await cache.renew())
+        renewed.append(await cache.renew())
 
     async with anyio.create_task_group() as group:
         group.start_soon(renew)
         group.start_soon(renew)
-    assert (told, source.asked) == ([True, True], [False, True])
+    assert (renewed, source.asked) == ([True, True], [False, True])
 
 
 async def test_the_exchanges_own_error_arrives_as_it_was_raised() -> None:

@@ -56,8 +56,8 @@ def use_account(home: Path, monkeypatch: pytest.MonkeyPatch, token_uri: str) -> 
 
 
 async def test_a_key_file_is_turned_into_tokens(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = [json.dumps({"access_token": f"t{number}", "expires_in": 3600}) for number in (1, 2)]
-    script = [answer(200, body, content_type="application/json") for body in told]
+    bodies = [json.dumps({"access_token": f"t{number}", "expires_in": 3600}) for number in (1, 2)]
+    script = [answer(200, body, content_type="application/json") for body in bodies]
     with LoopbackServer(script) as server:
         use_account(home, monkeypatch, f"{server.url}/token")
         http = HttpClient()

@@ -165,10 +165,10 @@ def test_a_head_that_is_none_is_refused(data: bytes, words: str) -> None:
 @given(st.binary(max_size=80).map(lambda data: b"HTTP/1.1 200 OK\r\n" + data) | st.binary(max_size=80))
 def test_any_bytes_are_a_head_or_refused_or_incomplete(data: bytes) -> None:
     try:
-        found = split_head(data)
+        head = split_head(data)
     except ValueError:
         return
-    assert found is None or data.endswith(found[1])
+    assert head is None or data.endswith(head[1])
 
 
 @pytest.mark.parametrize(
@@ -203,8 +203,8 @@ def test_a_length_that_is_none_is_refused(length: str) -> None:
     [("1.1", "", True), ("1.1", "Close", False), ("1.0", "", False), ("1.0", "Keep-Alive", True)],
 )
 def test_a_connection_is_kept_as_the_head_says(version: str, connection: str, keep_alive: bool) -> None:
-    found = split_head(f"HTTP/{version} 200 OK\r\nconnection: {connection}\r\n\r\n".encode())
-    assert found is not None and found[0].keep_alive is keep_alive
+    head = split_head(f"HTTP/{version} 200 OK\r\nconnection: {connection}\r\n\r\n".encode())
+    assert head is not None and head[0].keep_alive is keep_alive
 
 
 def test_a_request_is_its_lines_and_its_body() -> None:

@@ -85,8 +85,8 @@ def test_it_keeps_the_contract(check, backend):
 async def test_facts_need_no_key() -> None:
     keys, vendor = Keys("k"), Vendor()
     provider = keyed(keys, vendor)
-    told = provider.name, provider.family, provider.capabilities("m").vision
-    assert told == ("vendor", "vendors", True)
+    facts = provider.name, provider.family, provider.capabilities("m").vision
+    assert facts == ("vendor", "vendors", True)
     assert (keys.asked, list(vendor.made), vendor.calls) == ([], [PLACEHOLDER], [])
 
 
@@ -117,12 +117,12 @@ async def test_a_provider_that_looks_at_its_key_is_known_once_there_is_one() -> 
 async def test_a_key_is_used_until_it_has_passed() -> None:
     keys, vendor = Keys("one", "two"), Vendor()
     provider = keyed(keys, vendor)
-    said = [await words(provider)]
+    answers = [await words(provider)]
     keys.now_s += 299
-    said.append(await words(provider))
+    answers.append(await words(provider))
     keys.now_s += 1
-    said.append(await words(provider))
-    assert said == ["by one", "by one", "by two"]
+    answers.append(await words(provider))
+    assert answers == ["by one", "by one", "by two"]
     assert keys.asked == [False, False]
     assert (vendor.made["one"].closed, vendor.made["two"].closed) == (True, False)
 
@@ -232,15 +232,15 @@ async def test_a_key_can_be_fetched_ahead() -> None:
 
 
 async def at_once(tasks: int, provider: KeyedProvider) -> Sequence[str]:
-    said: list[str] = []
+    answers: list[str] = []
 
     async def one() -> None:
-        said.append(await words(provider))
+        answers.append(await words(provider))
 
     async with anyio.create_task_group() as group:
         for _ in range(tasks):
             group.start_soon(one)
-    return said
+    return answers
 
 
 async def test_many_calls_at_once_share_one_fetch() -> None:
@@ -267,17 +267,17 @@ async def test_a_refusal_that_comes_late_takes_the_key_that_somebody_else_got() 
     provider = KeyedProvider(
         lambda key: made.get(key) or ScriptedProvider(), keys.fetch, clock=lambda: keys.now_s
     )
-    said: list[str] = []
+    texts: list[str] = []
 
     async def first() -> None:
-        said.append(await words(provider))
+        texts.append(await words(provider))
 
     async with anyio.create_task_group() as group:
         group.start_soon(first)
         await reached.wait()
-        said.append(await words(provider))
+        texts.append(await words(provider))
         slow.set()
-    assert (said, keys.asked) == (["a", "b"], [False, True])
+    assert (texts, keys.asked) == (["a", "b"], [False, True])
     assert made["one"].closed
 
 
@@ -334,9 +334,9 @@ async def test_an_error_that_repeats_the_key_is_told_without_it(after: int) -> N
     keys, vendor = Keys(key), Vendor(script=lambda _: reply("words", error=error, error_after=after))
     with pytest.raises(StreamInterrupted) as caught:
         await words(keyed(keys, vendor))
-    told = caught.value
-    assert (told.message, told.hint) == ("cut while [key] was sent", "look at [key]")
-    assert key not in str(told) + repr(told)
+    shown = caught.value
+    assert (shown.message, shown.hint) == ("cut while [key] was sent", "look at [key]")
+    assert key not in str(shown) + repr(shown)
 
 
 async def test_attributes_of_the_provider_are_there() -> None:

@@ -237,10 +237,10 @@ async def test_any_other_failure_behind_the_end_counts() -> None:
 
 
 async def test_the_decoder_says_whether_a_cut_piece_is_a_fault_or_a_break() -> None:
-    said = Body(b"<html>"), Body(b"<html>")
+    bodies = Body(b"<html>"), Body(b"<html>")
     faults = [
         (await read(body, Lines(tells_fault=tells)))[1]
-        for body, tells in zip(said, (True, False), strict=True)
+        for body, tells in zip(bodies, (True, False), strict=True)
     ]
     assert [type(fault) for fault in faults] == [BadResponse, StreamInterrupted]
 

@@ -79,8 +79,8 @@ def test_the_table_wins_over_an_installed_provider_of_the_same_name(site: Site) 
 
 def test_names_are_those_of_both_and_import_nothing(site: Site) -> None:
     site.distribution("caliban-provider-third", third="third_never:X", home="third_never:Y")
-    found = names({"home": "ours:FACTORY", "attic": "ours:FACTORY"})
-    assert set(found) >= {"attic", "home", "third"} and list(found) == sorted(set(found))
+    known = names({"home": "ours:FACTORY", "attic": "ours:FACTORY"})
+    assert set(known) >= {"attic", "home", "third"} and list(known) == sorted(set(known))
     assert "third_never" not in sys.modules
 
 

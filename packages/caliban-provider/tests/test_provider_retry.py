@@ -22,12 +22,12 @@ def waits(
 ) -> list[float | None]:
     """The waits that a caller makes for one call that fails like this, up to giving up."""
     made: list[float | None] = []
-    told = 0
+    named = 0
     for attempt, error in enumerate(errors, start=1):
-        made.append(policy.delay(attempt, error, rand, told=told))
+        made.append(policy.delay(attempt, error, rand, told=named))
         if made[-1] is None:
             break
-        told += error.retry_after_s is not None
+        named += error.retry_after_s is not None
     return made
 
 
@@ -44,13 +44,13 @@ def test_guessed_waits_double_up_to_the_longest() -> None:
 
 
 def test_five_told_waits_in_a_row_are_waited_for_in_full() -> None:
-    told = [RateLimited("x", retry_after_s=wait_s) for wait_s in (3.0, 2.5, 0.7, 3.0, 3.0)]
-    assert waits([*told]) == [3.0, 2.5, 0.7, 3.0, 3.0]
+    errors = [RateLimited("x", retry_after_s=wait_s) for wait_s in (3.0, 2.5, 0.7, 3.0, 3.0)]
+    assert waits([*errors]) == [3.0, 2.5, 0.7, 3.0, 3.0]
 
 
 def test_told_waits_do_not_use_up_the_guessed_ones() -> None:
-    told = RateLimited("x", retry_after_s=1.0)
-    assert waits([told, told, ServerError("y"), told, ServerError("y"), ServerError("y")]) == [
+    wait = RateLimited("x", retry_after_s=1.0)
+    assert waits([wait, wait, ServerError("y"), wait, ServerError("y"), ServerError("y")]) == [
         1.0, 1.0, 0.25, 1.0, 0.5, None,
     ]  # fmt: skip
 
@@ -108,8 +108,8 @@ def test_a_wait_is_never_shorter_than_told_nor_longer_than_the_limits(
 def test_no_attempt_is_counted_beyond_those_that_are_allowed() -> None:
     policy = RetryPolicy()
     busy, wait = Overloaded("x"), RateLimited("x", retry_after_s=1.0)
-    shown, told = [], 0
+    shown, named = [], 0
     for attempt, error in enumerate([busy, wait, wait, wait, busy], start=1):
-        told += error is wait
-        shown.append((attempt, policy.allowed(attempt, error, told=told)))
+        named += error is wait
+        shown.append((attempt, policy.allowed(attempt, error, told=named)))
     assert shown == [(1, 2), (2, 11), (3, 11), (4, 11), (5, 5)]

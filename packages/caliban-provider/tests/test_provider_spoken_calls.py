@@ -102,9 +102,9 @@ def _request(model: str) -> CompletionRequest:
 async def test_the_stream_of_an_open_model_is_read_for_calls_and_said_once(
     written: str, content: tuple[object, ...], stop: str, piece_chars: int
 ) -> None:
-    said: list[str] = []
+    notices: list[str] = []
     inner = ScriptedProvider([reply(text(written), piece_chars=piece_chars)] * 2)
-    provider = SpokenCallsProvider(inner, said.append)
+    provider = SpokenCallsProvider(inner, notices.append)
     for _ in range(2):
         assembler = Assembler()
         async with provider.stream(_request("QWEN.gguf")) as events:
@@ -113,7 +113,7 @@ async def test_the_stream_of_an_open_model_is_read_for_calls_and_said_once(
         made = assembler.message("f", "m").content
         assert tuple(_anonymous(block) for block in made) == content
         assert assembler.stop_reason == stop
-    assert len(said) == (stop == "tool_use")
+    assert len(notices) == (stop == "tool_use")
 
 
 def _anonymous(block: object) -> object:

@@ -103,11 +103,11 @@ async def record_run(file: Path, *script: Any, options: AgentOptions | None = No
 
 async def play_run(file: Path, options: ReplayOptions | None = None) -> tuple[RunEnd, Replay, list[str]]:
     """The run in `file` played again; what was told of it."""
-    told: list[str] = []
+    notices: list[str] = []
     replay = Replay(
         load_recording(file, home=""),
         options or ReplayOptions(),
-        tell=lambda one: told.append(one.message),
+        tell=lambda one: notices.append(one.message),
         show=lambda line: None,
         act=lambda name, arguments: None,
     )
@@ -123,4 +123,4 @@ async def play_run(file: Path, options: ReplayOptions | None = None) -> tuple[Ru
         group.start_soon(replay.playhead.run)
         end = await agent.run_to_end("go")
         group.cancel_scope.cancel()
-    return end, replay, told
+    return end, replay, notices

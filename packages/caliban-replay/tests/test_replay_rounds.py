@@ -34,8 +34,8 @@ pytestmark = pytest.mark.anyio
 
 async def test_messages_ids_and_results_come_again(tmp_path):
     first = await record_run(tmp_path / "r")
-    again, replay, told = await play_run(tmp_path / "r", ReplayOptions(strict=True))
-    assert (again.stop, told, replay.difference) == (first.stop, [], None)
+    again, replay, notices = await play_run(tmp_path / "r", ReplayOptions(strict=True))
+    assert (again.stop, notices, replay.difference) == (first.stop, [], None)
     assert again.messages[1:] == first.messages[1:]
     assert [message.content for message in again.messages] == [message.content for message in first.messages]
     assert replay.recording.turns == 3
@@ -54,9 +54,9 @@ async def test_where_the_run_does_not_come_by_any_more_order_is_given_up(tmp_pat
     odd = {"type": "call", "at_s": 0, "number": 99, "tool": "Gone", "id": "x", "agent": "", "input": {}}
     result = {"type": "result", "at_s": 0, "number": 99, "output": None, "invalid": "never"}
     (tmp_path / "r").write_text("\n".join([lines[0], json.dumps(odd), json.dumps(result), *lines[1:]]) + "\n")
-    again, _, told = await play_run(tmp_path / "r", ReplayOptions(patience_s=0.01))
+    again, _, notices = await play_run(tmp_path / "r", ReplayOptions(patience_s=0.01))
     assert (again.stop.kind, again.text) == ("end_of_turn", "done")
-    assert any("the order of things is not kept" in words for words in told)
+    assert any("the order of things is not kept" in words for words in notices)
 
 
 async def test_retries_wait_for_nothing_and_errors_come_again(tmp_path):
@@ -192,6 +192,6 @@ READ = ToolSpec(name="Read", description="reads", input_schema={"type": "object"
     ids=range(8),
 )
 def test_the_first_part_that_differs_is_named(before, after, part):
-    found = first_difference(before, after)
-    assert found is not None and found.part == part
+    difference = first_difference(before, after)
+    assert difference is not None and difference.part == part
     assert first_difference(before, before) is None

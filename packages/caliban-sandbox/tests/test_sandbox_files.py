@@ -279,18 +279,18 @@ def test_no_write_gets_through_that_the_policy_does_not_allow(there, writable, p
 
 
 def tree(top: str) -> dict[str, str]:
-    found = {}
+    entries = {}
     for folder, folders, files in os.walk(top):
         for name in (*folders, *files):
             path = f"{folder}/{name}"
-            found[path] = (
+            entries[path] = (
                 os.readlink(path)
                 if os.path.islink(path)
                 else "/"
                 if os.path.isdir(path)
                 else Path(path).read_text()
             )
-    return found
+    return entries
 
 
 def allowed(path: str, files: FilePolicy) -> bool:
@@ -403,11 +403,11 @@ def test_a_host_that_is_killed_leaves_nothing(place):
 
 
 def sleepers() -> list[str]:
-    found = []
+    pids = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             if b"sleep\x0098765" in path.read_bytes():
-                found.append(path.parent.name)
+                pids.append(path.parent.name)
         except OSError:
             continue
-    return found
+    return pids

@@ -50,9 +50,9 @@ async def test_on_macos_the_same_policy_goes_through_sandbox_exec(tmp_path):
         command = Command(argv=("/bin/sh", "-c", line), env={"PATH": "/usr/bin:/bin"}, cwd=str(work))
         done = await runner.run(command)
     scratch, blocks = done.stdout.text().split()
-    told = (tmp_path / "log").read_text()
-    assert blocks in ("2048", "1024") and f"={work}\n" in told and f"={scratch}\n" in told
-    assert "(deny default)" in told and "ulimit -u" not in told
+    log = (tmp_path / "log").read_text()
+    assert blocks in ("2048", "1024") and f"={work}\n" in log and f"={scratch}\n" in log
+    assert "(deny default)" in log and "ulimit -u" not in log
     assert not Path(scratch).exists()
 
 

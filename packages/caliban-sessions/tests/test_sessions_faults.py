@@ -145,7 +145,7 @@ def outcomes(tmp_path: Path, operation: str, fault: str) -> list[tuple[str, Any]
         timeout=HANG_S,
     )
     assert done.returncode == 0, done.stderr.decode()
-    return [(said, seen) for said, seen in json.loads(done.stdout)]
+    return [(end, seen) for end, seen in json.loads(done.stdout)]
 
 
 @pytest.mark.long(keep=3)
@@ -157,7 +157,7 @@ def test_a_kill_before_any_system_call_leaves_the_old_or_the_new(
 ) -> None:
     seen = outcomes(tmp_path, operation, fault)
     assert len(seen) > 5
-    assert [said for said, _ in seen] == ["killed"] * (len(seen) - 1) + ["done"]
+    assert [end for end, _ in seen] == ["killed"] * (len(seen) - 1) + ["done"]
     for number, (_, state) in enumerate(seen, 1):
         assert state in AFTER[operation], f"killed before call {number}"
     assert seen[0][1] == AFTER[operation][0]
@@ -172,12 +172,12 @@ def test_a_disk_that_refuses_any_system_call_leaves_the_old_or_the_new_and_says_
     tmp_path: Path, operation: str, fault: str
 ) -> None:
     seen = outcomes(tmp_path, operation, fault)
-    for number, (said, state) in enumerate(seen, 1):
-        assert said in ("done", "SessionWriteError", "SessionUnreadable"), f"call {number}: {said}"
+    for number, (end, state) in enumerate(seen, 1):
+        assert end in ("done", "SessionWriteError", "SessionUnreadable"), f"call {number}: {end}"
         assert state in AFTER[operation], f"call {number} failed"
-        if said == "done":
+        if end == "done":
             assert state == AFTER[operation][-1], f"call {number} failed in silence"
-    assert any(said == "SessionWriteError" for said, _ in seen)
+    assert any(outcome == "SessionWriteError" for outcome, _ in seen)
 
 
 class CopiedText(str):

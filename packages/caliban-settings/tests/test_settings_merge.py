@@ -44,15 +44,15 @@ def key_of(rule: Any) -> Key:
 
 @st.composite
 def layers(draw: st.DrawFn) -> Leaves:
-    found: dict[tuple[str, ...], SettingValue] = {}
+    leaves: dict[tuple[str, ...], SettingValue] = {}
     origin = ValueOrigin(scope=draw(st.sampled_from(SCOPES)), path=None)
     for rule, values in VALUES.items():
         for name in draw(st.sets(st.sampled_from("pq"))):
             leaf = SettingValue(key=key_of(rule), value=draw(values), origins=(origin,))
-            found["x", rule, name] = leaf
+            leaves["x", rule, name] = leaf
     if draw(st.booleans()):
-        found["unknown",] = SettingValue(key=None, value=draw(st.integers()), origins=(origin,))
-    return found
+        leaves["unknown",] = SettingValue(key=None, value=draw(st.integers()), origins=(origin,))
+    return leaves
 
 
 @settings(max_examples=examples(40))

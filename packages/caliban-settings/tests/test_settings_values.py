@@ -178,10 +178,10 @@ def test_the_schema_says_the_same_as_the_check(key, value):
     document: Any = value
     for part in reversed(key.path.split(".")):
         document = {"name" if part == "*" else part: document}
-    said = problem(key.form, value) is None
+    fits = problem(key.form, value) is None
     if isinstance(value, float) and value.is_integer() and "integer" in str(key.form):
         return  # to JSON Schema 1.0 is an integer
-    assert VALIDATOR.is_valid(document) == said
+    assert VALIDATOR.is_valid(document) == fits
 
 
 @pytest.mark.parametrize(

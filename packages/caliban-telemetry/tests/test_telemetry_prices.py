@@ -94,8 +94,8 @@ def oracle(provider: str, model: str, usage: Usage, at: datetime) -> Decimal:
         cache_read_tokens=usage.cache_read_tokens,
         cache_write_tokens=usage.cache_write_tokens,
     )
-    found = genai_prices.calc_price(theirs, model, provider_id=provider, genai_request_timestamp=at)
-    return found.total_price
+    price = genai_prices.calc_price(theirs, model, provider_id=provider, genai_request_timestamp=at)
+    return price.total_price
 
 
 def ours(provider: str, model: str, usage: Usage, at: datetime = NOW) -> Decimal | None:
@@ -151,8 +151,8 @@ def test_any_model_at_any_time_costs_what_the_library_says(
         expected = oracle(*pair, usage, at)
     except LookupError:
         return
-    found = ours(*pair, usage, at)
-    assert found == expected or (found is None and expected == 0)
+    cost = ours(*pair, usage, at)
+    assert cost == expected or (cost is None and expected == 0)
 
 
 def test_prices_in_force_on_a_day_are_used() -> None:

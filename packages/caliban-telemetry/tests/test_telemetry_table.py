@@ -40,10 +40,10 @@ def names(rule: object) -> list[str]:
 def candidates(provider: str) -> list[str]:
     """Every id of a list and every name that one of its rules tells."""
     rows = json.loads(table.FILE.read_bytes())["lists"][provider]
-    told = [
+    aliases = [
         name for id, row in rows.items() for name in (id, *names(row if isinstance(row, str) else row[0]))
     ]
-    return [*dict.fromkeys(name for name in told if name)]
+    return [*dict.fromkeys(name for name in aliases if name)]
 
 
 def usages(rate: Rate) -> list[Usage]:
@@ -68,15 +68,15 @@ def oracle(provider: str, model: str, usage: Usage, at: datetime) -> Decimal:
         cache_read_tokens=usage.cache_read_tokens,
         cache_write_tokens=usage.cache_write_tokens,
     )
-    found = genai_prices.calc_price(theirs, model, provider_id=provider, genai_request_timestamp=at)
-    return found.total_price
+    price = genai_prices.calc_price(theirs, model, provider_id=provider, genai_request_timestamp=at)
+    return price.total_price
 
 
 @pytest.mark.long(keep=5)
 @pytest.mark.parametrize("provider", [each.id for each in PROVIDERS])
 def test_every_name_of_every_model_costs_what_the_library_says(provider: str) -> None:
-    found = {name: table.rate(provider, name, NOW) for name in candidates(provider)}
-    priced = {name: rate for name, rate in found.items() if rate is not None}
+    rates = {name: table.rate(provider, name, NOW) for name in candidates(provider)}
+    priced = {name: rate for name, rate in rates.items() if rate is not None}
     assert priced or provider in SILENT
     assert [
         (name, usage)
@@ -181,7 +181,7 @@ def run(code: str) -> str:
     [("anthropic", "claude-sonnet-4-6", True), ("openai", "gpt-6.2-sol", True), ("openai", "qwen3", False)],
 )
 def test_a_price_loads_no_heavy_library(provider: str, model: str, priced: bool) -> None:
-    told = run(
+    printed = run(
         "import sys, datetime\n"
         "from caliban_common.usage import Usage\n"
         "from caliban_telemetry.book import PriceBook\n"
@@ -189,7 +189,7 @@ def test_a_price_loads_no_heavy_library(provider: str, model: str, priced: bool)
         "datetime.datetime(2026, 11, 27))\n"
         f"print(cost is not None, sorted({HEAVY} & set(sys.modules)))\n"
     )
-    assert told == f"{priced} []"
+    assert printed == f"{priced} []"
 
 
 class Asked:
@@ -215,7 +215,7 @@ def test_the_library_is_asked_only_for_what_the_table_lacks() -> None:
 
 
 def test_a_newer_library_is_not_loaded_before_the_first_call_and_once_after_it() -> None:
-    told = run(
+    printed = run(
         "import sys, anyio, msgspec\n"
         "from decimal import Decimal\n"
         "from caliban_common.usage import Usage\n"
@@ -235,7 +235,7 @@ def test_a_newer_library_is_not_loaded_before_the_first_call_and_once_after_it()
         "    print(library.is_loaded())\n"
         "anyio.run(main)\n"
     )
-    assert told == "False True"
+    assert printed == "False True"
 
 
 @pytest.mark.anyio
@@ -249,7 +249,7 @@ async def test_a_refusal_of_unpriced_models_asks_the_library_first() -> None:
 
 
 def test_without_the_library_the_table_prices_and_a_model_it_lacks_has_no_price() -> None:
-    told = run(
+    printed = run(
         "import sys\n"
         "sys.modules['genai_prices'] = None\n"
         "from datetime import UTC, datetime\n"
@@ -258,4 +258,4 @@ def test_without_the_library_the_table_prices_and_a_model_it_lacks_has_no_price(
         "known = prices.rate('anthropic', 'claude-sonnet-4-6', at)\n"
         "print(known is not None, prices.rate('anthropic', 'no-such-model', at), prices.is_quick())\n"
     )
-    assert told == "True None True"
+    assert printed == "True None True"

@@ -27,7 +27,7 @@ CONTEXT = ToolContext(session_id="s", turn=0, tool_use_id="t")
 
 def running(line):
     """The living processes with this command line."""
-    found = []
+    pids = []
     for directory in Path("/proc").iterdir():
         try:
             state = (directory / "stat").read_bytes().rpartition(b")")[2].split()[0]
@@ -35,8 +35,8 @@ def running(line):
         except (OSError, IndexError):
             continue
         if directory.name.isdigit() and state != b"Z" and b" ".join(words).strip() == line.encode():
-            found.append(int(directory.name))
-    return found
+            pids.append(int(directory.name))
+    return pids
 
 
 class Set:

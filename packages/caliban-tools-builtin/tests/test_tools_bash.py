@@ -29,7 +29,7 @@ def text(command: str, *, code: int = 0, out: str = "(empty)", err: str = "(empt
 
 def running(word: str, *, at_start: bool = False) -> list[int]:
     """The living processes whose command line holds `word`, or begins with it."""
-    found = []
+    pids = []
     for directory in Path("/proc").iterdir():
         try:
             state = (directory / "stat").read_bytes().rpartition(b")")[2].split()[0]
@@ -42,8 +42,8 @@ def running(word: str, *, at_start: bool = False) -> list[int]:
             and (line.startswith(word.encode()) if at_start else word.encode() in line)
             and int(directory.name) != os.getpid()
         ):
-            found.append(int(directory.name))
-    return found
+            pids.append(int(directory.name))
+    return pids
 
 
 def sleeping(unique: str) -> list[int]:

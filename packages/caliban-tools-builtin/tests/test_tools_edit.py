@@ -281,11 +281,11 @@ encodings = st.sampled_from(["utf-8", "utf-8-sig", "utf-16"])
 def test_only_the_matched_span_ever_changes(before, old, after, new, encoding):
     data = (before + old + after).encode(encoding)
     try:
-        result, found = edited(PLACE, data, old, new, replace_all=False)
+        result, match = edited(PLACE, data, old, new, replace_all=False)
     except ToolFailed:
         return
     text = decode(data, "f").text
-    (span,) = found.spans
+    (span,) = match.spans
     changed = decode(result, "f").text if result else ""
     assert changed == text[: span.start] + span.new + text[span.end :]
     head = text[: span.start].encode(encoding)
@@ -298,12 +298,12 @@ def test_bytes_beside_the_span_never_change(data, piece, new):
     try:
         old = decode(piece, "f").text
         whole = decode(data, "f").text
-        result, found = edited(PLACE, data, old, new, replace_all=True)
+        result, match = edited(PLACE, data, old, new, replace_all=True)
     except ToolFailed:
         return
-    if found.tier != "exact" or "\n" in new or "\r" in new:
+    if match.tier != "exact" or "\n" in new or "\r" in new:
         return
-    spans = found.spans
+    spans = match.spans
     edges = [0, *(edge for span in spans for edge in (span.start, span.end)), len(whole)]
     kept = [whole[edges[i] : edges[i + 1]] for i in range(0, len(edges), 2)]
     form = decode(data, "f").format

@@ -19,15 +19,15 @@ def sh(line: str, folder: Path) -> Command:
 
 
 async def test_lines_come_before_the_end_and_the_report_has_all(tmp_path: Path) -> None:
-    told: list[str] = []
+    chunks: list[str] = []
 
     async def tell(text: str) -> None:
-        told.append(text)
+        chunks.append(text)
         await anyio.Path(tmp_path / "go").touch()
 
     line = "echo one; printf half; until [ -e go ]; do sleep 0.05; done; echo two; echo bad >&2; exit 3"
     done = await followed(Runner(), sh(line, tmp_path), tell)
-    assert told[0] == "one\n"
+    assert chunks[0] == "one\n"
     assert done.stdout.text() == "one\nhalftwo\n"
     assert done.stderr.text() == "bad\n"
     assert done.exit_code == 3

@@ -223,6 +223,6 @@ def test_a_cell_may_be_named_by_its_id_as_other_harnesses_do(call, book):
 )
 def test_an_id_that_names_no_cell_is_refused(call, book, args, words):
     call("Read", path="a.ipynb")
-    said = call("NotebookEdit", path="a.ipynb", action="delete", **args)
-    assert said.is_error and words in said.text
+    output = call("NotebookEdit", path="a.ipynb", action="delete", **args)
+    assert output.is_error and words in output.text
     assert book.read_text() == BOOK + "\n"

@@ -142,9 +142,9 @@ def test_grep_gives_path_line_and_text(search, tree):
 
 
 def test_grep_searches_dot_files_but_not_git(search, tree):
-    found = rows(search("Grep", pattern="x"))
-    assert ".github/workflows/ci.yml:1:x needle" in found
-    assert not [row for row in found if row.startswith((".git/", "node_modules", "app.log", "docs/secret"))]
+    lines = rows(search("Grep", pattern="x"))
+    assert ".github/workflows/ci.yml:1:x needle" in lines
+    assert not [row for row in lines if row.startswith((".git/", "node_modules", "app.log", "docs/secret"))]
     assert rows(search("Grep", pattern="x", path=".git")) == [".git/config:1:x"]
 
 
@@ -167,8 +167,8 @@ def test_grep_searches_dot_files_but_not_git(search, tree):
     ],
 )
 def test_grep_is_narrowed_by_name_or_by_path_at_any_depth(search, tree, include, names):
-    found = rows(search("Grep", pattern="^x", include=include))
-    assert sorted(row.split(":")[0] for row in found if row[0] != "[") == sorted(names)
+    lines = rows(search("Grep", pattern="^x", include=include))
+    assert sorted(row.split(":")[0] for row in lines if row[0] != "[") == sorted(names)
 
 
 def test_grep_stops_at_the_number_of_matches_that_was_asked_for(search, ws):
@@ -193,8 +193,8 @@ def test_what_cannot_be_searched_for_is_refused(search, tree, pattern):
 def test_encodings_line_ends_and_binary_files(search, ws):
     write(ws, crlf=b"a\r\nend\r\n", latin="caf\xe9 end".encode("latin-1"), binary=b"\0\1 end")
     write(ws, utf16="héllo end\n".encode("utf-16"), long=b"end " + b"y" * 100_000)
-    found = rows(search("Grep", pattern="end$"))
-    assert found == ["crlf:2:end", "latin:1:café end", "utf16:1:héllo end"]
+    lines = rows(search("Grep", pattern="end$"))
+    assert lines == ["crlf:2:end", "latin:1:café end", "utf16:1:héllo end"]
     assert rows(search("Grep", pattern="end", path="binary")) == ["binary: binary file matches"]
     (row,) = rows(search("Grep", pattern="end", path="long"))
     assert len(row) < 600 and "omitted" in row

@@ -66,8 +66,8 @@ def test_one_character_is_no_byte_and_a_brace_is_what_it_looks_like(ws, search, 
     for name in ("é.txt", "x.txt", "yy.txt", "a}b", "a{c}", "ac"):
         (ws / name).write_text("x")
     assert names(search("Glob", pattern=pattern)) == expected
-    found = search("Grep", pattern="x", include=pattern).text.splitlines()[1:]
-    assert found == [f"{name}:1:x" for name in expected]
+    lines = search("Grep", pattern="x", include=pattern).text.splitlines()[1:]
+    assert lines == [f"{name}:1:x" for name in expected]
 
 
 @pytest.fixture
@@ -148,13 +148,13 @@ def test_lines_stand_in_a_file_in_their_order_however_it_is_read(data, lines) ->
         file.flush()
         kept, inside._PIECE_BYTES = inside._PIECE_BYTES, 7
         try:
-            found = FoundFile(file.fileno())
+            reader = FoundFile(file.fileno())
             at = 0
             for line in lines:
                 place = data.find(line, at)
-                assert found.holds(line) == (place >= 0)
+                assert reader.holds(line) == (place >= 0)
                 at = max(at, place)
-            assert found.is_utf8 == (b"\xe9" not in data)
+            assert reader.is_utf8 == (b"\xe9" not in data)
         finally:
             inside._PIECE_BYTES = kept
 
@@ -165,9 +165,9 @@ def test_a_file_is_not_gone_through_without_end(ws, monkeypatch) -> None:
         file.write(b"first\n")
         file.truncate(1 << 40)
     monkeypatch.setattr(inside, "_MAX_SCANNED_BYTES", 10_000_000)
-    with found_file(Fence(ws, restrict=True).admit("hole")) as found:
-        assert found is not None and found.holds(b"first")
-        assert not found.holds(b"never there")
+    with found_file(Fence(ws, restrict=True).admit("hole")) as reader:
+        assert reader is not None and reader.holds(b"first")
+        assert not reader.holds(b"never there")
 
 
 @needs_handles
@@ -257,9 +257,9 @@ def test_glob_gives_what_ripgrep_lists_and_the_pattern_means(tree, above, here, 
         base = "" if order.base == "." else f"{order.base}/"
         fits = compiled(order.rest).fullmatch
         meant = {path for path in paths if path.startswith(base) and fits(path[len(base) :])}
-        found = searched(ws, "Glob", None, pattern=pattern)
-        shown = {line[2:] for line in found.text.splitlines() if line.startswith("  ")}
-        if meant and "only hidden" not in found.text and paths:
+        output = searched(ws, "Glob", None, pattern=pattern)
+        shown = {line[2:] for line in output.text.splitlines() if line.startswith("  ")}
+        if meant and "only hidden" not in output.text and paths:
             assert shown == {Fence(ws, restrict=True).show(str(ws / path)) for path in meant}
 
 

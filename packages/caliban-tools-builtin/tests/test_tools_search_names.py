@@ -113,8 +113,8 @@ def test_text_in_both_encodings_is_found_once_each(search, ws):
         ws,
         **{"old.txt": "café\n".encode("cp1252"), "new.txt": "café\n", "wide.txt": "café\n".encode("utf-16")},
     )
-    found = search("Grep", pattern="café")[1:]
-    assert found == ["new.txt:1:café", "old.txt:1:café", "wide.txt:1:café"]
+    lines = search("Grep", pattern="café")[1:]
+    assert lines == ["new.txt:1:café", "old.txt:1:café", "wide.txt:1:café"]
 
 
 @pytest.mark.parametrize("name", ["nl\nx.txt", "tab\tx.txt", 'q"x.txt', "esc\x1b[2Jx.txt", "bi\u202ex.txt"])
@@ -209,8 +209,8 @@ def test_what_ignore_files_hide_is_not_said_to_be_missing(search, ws):
     assert search("Glob", pattern="**/*.py")[1:] == []
     hidden = "[ignore files hide every file that fits include '*.log': name the path of one to search it]"
     assert search("Grep", pattern="x", include="*.log")[1:] == [hidden]
-    said = search("Grep", pattern="x", include="*.js", readable=readable)
-    assert said[1:] == ["[no file there fits include '*.js']"]
+    lines = search("Grep", pattern="x", include="*.js", readable=readable)
+    assert lines[1:] == ["[no file there fits include '*.js']"]
 
 
 def test_of_a_large_tree_links_near_its_root_are_listed(search, ws, monkeypatch):

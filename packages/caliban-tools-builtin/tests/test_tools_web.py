@@ -44,10 +44,10 @@ class Web:
     async def stream(self, method, url, *, headers, body=b""):
         self.asked.append(url)
         self.sent.append((method, dict(headers), body))
-        found = self.answers.get(url)
-        if found is None:
+        answer = self.answers.get(url)
+        if answer is None:
             raise CalibanError("no such host")
-        yield found
+        yield answer
 
     async def aclose(self):
         self.closed += 1
@@ -261,8 +261,8 @@ class Same:
 
 
 def listed(name, field, *path):
-    found = [{"title": "A &amp; <b>B</b>", "url": "https://a.example/", field: "one\n two"}, {"url": "u"}, 3]
-    data = {"results": found}
+    hits = [{"title": "A &amp; <b>B</b>", "url": "https://a.example/", field: "one\n two"}, {"url": "u"}, 3]
+    data = {"results": hits}
     for member in path:
         data = {member: data}
     return Answer(body=json.dumps(data).encode())

@@ -185,6 +185,6 @@ def test_the_way_without_handles_keeps_mode_and_notices_links(ws):
 
 
 def test_a_name_that_ends_like_a_directory_is_no_file(call, ws):
-    said = call("Write", path="new/", content="x")
-    assert said.is_error and "new is written as a directory" in said.text
+    output = call("Write", path="new/", content="x")
+    assert output.is_error and "new is written as a directory" in output.text
     assert not (ws / "new").exists()

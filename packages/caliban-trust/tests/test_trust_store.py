@@ -28,12 +28,12 @@ needs_posix = pytest.mark.skipif(os.name != "posix", reason="modes and owners ar
 
 
 def consent(path: str, content: bytes = b"x", shown: str = "x") -> Consent:
-    found = trust_surface([trust_item("rules", "p", "n", content, shown=shown)])
+    surface = trust_surface([trust_item("rules", "p", "n", content, shown=shown)])
     return Consent(
         root=ProjectRoot(path=path, device="1", inode=str(2**127)),
-        digest=found.digest,
+        digest=surface.digest,
         trusted_at="2026-11-28T12:00:00+00:00",
-        items=found.items,
+        items=surface.items,
     )
 
 
@@ -261,7 +261,7 @@ def test_a_lock_that_is_a_pipe_is_no_reason_to_wait(store):
 
 
 def test_the_root_of_a_real_folder_can_be_kept(store, tmp_path):
-    found = trust_surface([trust_item("rules", "p", "n", b"x", shown="")])
+    surface = trust_surface([trust_item("rules", "p", "n", b"x", shown="")])
     root = project_root(tmp_path)
-    store.keep(Consent(root=root, digest=found.digest, trusted_at="now", items=found.items))
+    store.keep(Consent(root=root, digest=surface.digest, trusted_at="now", items=surface.items))
     assert store.find(root).root == root

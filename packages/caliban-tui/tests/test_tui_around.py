@@ -85,16 +85,16 @@ def test_a_call_is_a_bell_and_a_message_that_cannot_end_early() -> None:
 
 
 def test_a_key_that_has_interrupted_leaves_only_once_it_was_let_go() -> None:
-    now_s, said = 10.0, list[str]()
-    again = PressedAgain(said.append, clock=lambda: now_s)
+    now_s, remarks = 10.0, list[str]()
+    again = PressedAgain(remarks.append, clock=lambda: now_s)
     again.hold("quit")
     for _ in range(20):
         now_s += 0.4
         assert not again.is_twice("quit", "again leaves")
-    assert said == []
+    assert remarks == []
     now_s += 1.1
     assert not again.is_twice("quit", "again leaves")
-    assert said == ["again leaves"]
+    assert remarks == ["again leaves"]
     assert again.is_twice("quit", "again leaves")
     again.hold("quit")
     assert not again.is_twice("rewind", "again goes back")

@@ -72,7 +72,7 @@ async def test_the_editor_is_the_persons_and_no_shell_parts_its_words() -> None:
 async def test_a_draft_is_edited_while_nobody_else_reads_the_terminal() -> None:
     programs = Programs(environ={"EDITOR": "ed -x"})
     over: list[str] = []
-    said: list[str] = []
+    remarks: list[str] = []
 
     @contextmanager
     def given_over() -> Iterator[None]:
@@ -80,7 +80,7 @@ async def test_a_draft_is_edited_while_nobody_else_reads_the_terminal() -> None:
         yield
         over.append("taken back")
 
-    ports = EditorPorts(programs=lambda: programs, given_over=given_over, say=said.append)
+    ports = EditorPorts(programs=lambda: programs, given_over=given_over, say=remarks.append)
     async with keyboard(ports=ports) as board:
         await board.typed("text", "text|")
         await board.typed("\x07", "text edited|")
@@ -88,12 +88,12 @@ async def test_a_draft_is_edited_while_nobody_else_reads_the_terminal() -> None:
         assert programs.mode == 0o600 | 0o700 << 12
         programs.code = 3
         board.type("\x18\x05")
-        await board.wait(lambda: said)
-        assert said == ["ed ended with code 3; the draft is as it was"]
+        await board.wait(lambda: remarks)
+        assert remarks == ["ed ended with code 3; the draft is as it was"]
         programs.environ = {"EDITOR": "missing"}
         board.type("\x07")
-        await board.wait(lambda: len(said) == 2)
-        assert said[1] == "the editor missing cannot be started: No such file or directory"
+        await board.wait(lambda: len(remarks) == 2)
+        assert remarks[1] == "the editor missing cannot be started: No such file or directory"
         assert board.shown == "text edited|"
         await board.typed("!", "text edited!|")
 
@@ -139,17 +139,17 @@ async def test_an_image_of_the_clipboard_becomes_a_reference(
 
 
 async def test_text_of_the_clipboard_is_pasted_and_none_is_told(tmp_path: Path) -> None:
-    said: list[str] = []
+    remarks: list[str] = []
     programs = Programs({"xclip -selection clipboard -out": b"two\r\nlines"}, {"DISPLAY": ":0"})
-    ports = EditorPorts(programs=lambda: programs, image_folder=lambda: tmp_path, say=said.append)
+    ports = EditorPorts(programs=lambda: programs, image_folder=lambda: tmp_path, say=remarks.append)
     async with keyboard(ports=ports) as board:
         await board.typed("\x16", "two\nlines|")
         programs.printed = {"xclip": b""}
         board.type("\x16")
-        await board.wait(lambda: said == ["the clipboard is empty"])
+        await board.wait(lambda: remarks == ["the clipboard is empty"])
         programs.printed = {}
         board.type("\x16")
-        await board.wait(lambda: said[1:] == ["no program that reads the clipboard is there"])
+        await board.wait(lambda: remarks[1:] == ["no program that reads the clipboard is there"])
 
 
 async def test_text_is_copied_by_a_program_or_a_sequence() -> None:

@@ -138,9 +138,9 @@ def test_a_low_screen_shows_the_search_and_the_chosen_row_before_a_heading() -> 
 
 
 def test_escape_ends_a_search_first_and_letters_are_keys_again() -> None:
-    found = press(LIST, "/", *"17").overlay
-    assert len(found.matches) == 1
-    again = press(found, "escape").overlay
+    overlay = press(LIST, "/", *"17").overlay
+    assert len(overlay.matches) == 1
+    again = press(overlay, "escape").overlay
     assert len(again.matches) == len(ROWS)
     assert press(again, "q") == Close()
 
@@ -159,8 +159,8 @@ def test_a_choice_of_a_command_is_a_list_at_its_current_row() -> None:
 
 def test_a_search_is_found_by_its_letters_the_likeliest_first() -> None:
     rows = tuple(PickerRow(label=name) for name in ["remodel", "a/model-x", "mxoxdxexl", "other"])
-    found = press(picker("", rows), *"model").overlay
-    assert [found.rows[place].label for place in found.matches] == ["a/model-x", "remodel", "mxoxdxexl"]
+    overlay = press(picker("", rows), *"model").overlay
+    assert [overlay.rows[place].label for place in overlay.matches] == ["a/model-x", "remodel", "mxoxdxexl"]
 
 
 @pytest.mark.parametrize("columns", [40, 80, 120])

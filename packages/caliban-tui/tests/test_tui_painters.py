@@ -55,8 +55,8 @@ def frames(draw: st.DrawFn, text: st.SearchStrategy[str] = WORDS) -> ScreenFrame
 
 
 def steps(text: st.SearchStrategy[str] = WORDS) -> st.SearchStrategy[list[tuple[ScreenFrame, list[str]]]]:
-    said = st.lists(st.text(alphabet="xyz ", min_size=1, max_size=30), max_size=2)
-    return st.lists(st.tuples(frames(text), said), min_size=1, max_size=6)
+    lines = st.lists(st.text(alphabet="xyz ", min_size=1, max_size=30), max_size=2)
+    return st.lists(st.tuples(frames(text), lines), min_size=1, max_size=6)
 
 
 SIZES = st.builds(ScreenSize, st.integers(1, 120), st.integers(1, 12))
@@ -282,8 +282,8 @@ def test_lines_say_who_speaks_and_the_draft_is_edited_with_backspaces_alone() ->
     prompt = PromptBlock(text="hell")
     assert painter.paint(frame("> ", 2), [prompt], size) == b"\r      \rprompt: hell\r\n> "
     call = CallBlock(tool_use_id="1", name="Bash", summary="Bash(ls)", output="a")
-    told = painter.paint(frame("> ", 2, "May this run?"), [call, ReplyBlock(markdown="yes")], size)
-    words = told.decode().split("\r\n")
+    output = painter.paint(frame("> ", 2, "May this run?"), [call, ReplyBlock(markdown="yes")], size)
+    words = output.decode().split("\r\n")
     assert words[0].startswith("\r  \rtool: ") and "Bash(ls)" in words[0]
     assert words[-3:] == ["assistant: yes", "May this run?", "> "]
     assert painter.paint(frame("> ", 2, "May this run?"), [], size) == b""

@@ -58,13 +58,13 @@ def test_every_pixel_comes_back_in_its_colour_and_a_clear_one_not_at_all(
     numbers = st.sampled_from([*range(colours), CLEAR])
     pixels = bytes(data.draw(st.lists(numbers, min_size=width * height, max_size=width * height)))
     picture = IndexedPicture(width=width, height=height, palette=palette, pixels=pixels)
-    across, down, found = drawn(sixels(picture))
+    across, down, dots = drawn(sixels(picture))
     assert (across, down) == (width, height)
     for place, number in enumerate(pixels):
         at = (place % width, place // width)
         wanted = None if number == CLEAR else tuple(round(part / 2.55) for part in palette[number])
-        assert found.get(at) == wanted
-    assert all(x < width and y < height for x, y in found)
+        assert dots.get(at) == wanted
+    assert all(x < width and y < height for x, y in dots)
 
 
 def encoded(image: Image.Image, form: str = "PNG") -> bytes:
@@ -77,10 +77,10 @@ def test_a_picture_is_made_to_fit_keeps_its_shape_and_its_clear_parts() -> None:
     image = Image.new("RGBA", (200, 100), (255, 0, 0, 255))
     image.paste((0, 0, 255, 255), (100, 0, 200, 100))
     image.paste((0, 0, 0, 0), (0, 0, 200, 20))
-    across, down, found = drawn(sixel_picture(encoded(image), 60, 1000))
+    across, down, dots = drawn(sixel_picture(encoded(image), 60, 1000))
     assert (across, down) == (60, 30)
-    assert found[5, 25] == (100, 0, 0) and found[55, 25] == (0, 0, 100)
-    assert (5, 1) not in found
+    assert dots[5, 25] == (100, 0, 0) and dots[55, 25] == (0, 0, 100)
+    assert (5, 1) not in dots
     assert sixel_picture(encoded(image.convert("RGB"), "JPEG"), 60, 1000)
     for mode in ("L", "P", "1", "I;16", "CMYK"):
         form = "JPEG" if mode == "CMYK" else "PNG"

@@ -46,8 +46,8 @@ def test_any_chunking_gives_the_same_blocks(text: str, cuts: list[int]):
 @given(TEXTS)
 def test_no_word_is_lost_or_said_twice(text: str):
     blocks = blocks_of(text)
-    said = "".join(block.markdown for block in blocks)
-    assert "".join(said.split()) == "".join(text.split())
+    markdown = "".join(block.markdown for block in blocks)
+    assert "".join(markdown.split()) == "".join(text.split())
     assert [block.is_first for block in blocks] == [True, *[False] * (len(blocks) - 1)][: len(blocks)]
 
 

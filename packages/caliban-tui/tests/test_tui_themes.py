@@ -272,8 +272,8 @@ def test_a_theme_of_claude_gives_its_tokens_the_roles_of_here(tmp_path: Path) ->
     }
     value = {"name": "Dusk", "base": "dark-ansi", "overrides": overrides}
     theme = read_theme(write(tmp_path / "d.json", json.dumps(value)), TRUE)
-    found = [theme.sgr(role) for role in ("reply", "error", "warning", "success", "added")]
-    assert found == ["38;2;170;187;204", "38;2;1;2;3", "38;5;99", "92", "48;2;1;2;3"]
+    codes = [theme.sgr(role) for role in ("reply", "error", "warning", "success", "added")]
+    assert codes == ["38;2;170;187;204", "38;2;1;2;3", "38;5;99", "92", "48;2;1;2;3"]
     assert theme.name == "Dusk" and theme.sgr("code") == choose_theme("terminal", TRUE).sgr("code")
 
 

@@ -37,8 +37,8 @@ def test_a_simple_row_is_broken_as_any_other(spans: list[WordSpan], columns: int
 def test_no_word_is_lost_and_no_line_is_too_wide(spans: list[WordSpan], columns: int) -> None:
     lines = wrapped(spans, columns, hard=True)
     assert all(line_cells(line) <= columns for line in lines)
-    said = "".join(span.text for span in spans)
-    assert "".join(map(text_of, lines)).replace(" ", "") == said.replace(" ", "").replace("\n", "")
+    text = "".join(span.text for span in spans)
+    assert "".join(map(text_of, lines)).replace(" ", "") == text.replace(" ", "").replace("\n", "")
 
 
 def test_a_blank_between_words_of_one_style_has_it_too() -> None:

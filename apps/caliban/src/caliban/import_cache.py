@@ -197,17 +197,17 @@ class ImportCache:
 
     def _write(self, specs: Sequence[ModuleSpec]) -> None:
         """Everything that is loaded, and what the file had and nobody needed this time."""
-        found: dict[str, tuple[tuple[str, str, str, bool, int, int], bytes]] = {}
+        entries: dict[str, tuple[tuple[str, str, str, bool, int, int], bytes]] = {}
         for spec in specs:
             if (code := _compiled(spec)) is not None:
-                found[spec.name] = code
+                entries[spec.name] = code
         for name, entry in self._entries.items():
-            if name not in found and name not in KINDS and _is_fresh(entry):
-                found[name] = (entry[:6], os.pread(self._descriptor, entry[7], entry[6]))
+            if name not in entries and name not in KINDS and _is_fresh(entry):
+                entries[name] = (entry[:6], os.pread(self._descriptor, entry[7], entry[6]))
         for kind, kept in self._kept.items():
-            if KINDS[kind] in found:
-                found[kind] = found[KINDS[kind]][0], kept.packed()
-        index, codes = _packed(found, self._others())
+            if KINDS[kind] in entries:
+                entries[kind] = entries[KINDS[kind]][0], kept.packed()
+        index, codes = _packed(entries, self._others())
         temporary = f"{self._place}.{os.getpid()}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
         descriptor = os.open(temporary, flags, 0o644)
@@ -325,10 +325,10 @@ def _fits(entry: Entry, path: Sequence[str] | None) -> bool:
 def _is_fresh(entry: Entry) -> bool:
     """Whether the source is as it was."""
     try:
-        found = os.stat(entry[0])
+        status = os.stat(entry[0])
     except OSError:
         return False
-    return found.st_mtime_ns == entry[4] and found.st_size == entry[5]
+    return status.st_mtime_ns == entry[4] and status.st_size == entry[5]
 
 
 def _modified_ns(path: str) -> int:
@@ -352,32 +352,32 @@ def _compiled(spec: ModuleSpec) -> tuple[tuple[str, str, str, bool, int, int], b
     if source is None or pyc is None:
         return None
     try:
-        found = os.stat(source)
+        status = os.stat(source)
         with open(pyc, "rb") as file:
             data = file.read()
     except OSError:
         return None
-    times = (int(found.st_mtime), found.st_size)
+    times = (int(status.st_mtime), status.st_size)
     expected = MAGIC_NUMBER + b"".join((n & 0xFFFFFFFF).to_bytes(4, "little") for n in (0, *times))
     if data[:PYC_HEADER_BYTES] != expected:
         return None
     folder = os.path.dirname(source)
     is_package = spec.submodule_search_locations is not None
-    facts = (source, folder, pyc, is_package, found.st_mtime_ns, found.st_size)
+    facts = (source, folder, pyc, is_package, status.st_mtime_ns, status.st_size)
     return facts, data[PYC_HEADER_BYTES:]
 
 
 def _packed(
-    found: dict[str, tuple[tuple[str, str, str, bool, int, int], bytes]], elsewhere: list[str]
+    modules: dict[str, tuple[tuple[str, str, str, bool, int, int], bytes]], elsewhere: list[str]
 ) -> tuple[bytes, list[bytes]]:
     """The index, and the codes in the order in which they follow it; `elsewhere` are names of no code."""
     base = 0
     while True:
         offset, entries = base, {}
-        for name, (facts, code) in found.items():
+        for name, (facts, code) in modules.items():
             entries[name] = (*facts, offset, len(code))
             offset += len(code)
         index = marshal.dumps((_key(), offset, entries, elsewhere))
         if base == 16 + len(index):
-            return index, [code for _, code in found.values()]
+            return index, [code for _, code in modules.values()]
         base = 16 + len(index)

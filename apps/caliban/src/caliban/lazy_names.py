@@ -73,7 +73,7 @@ def _stamp(package: ModuleType) -> Stamp | None:
     if source is None:
         return None
     try:
-        found = os.stat(source)
+        status = os.stat(source)
     except OSError:
         return None
-    return source, found.st_mtime_ns, found.st_size
+    return source, status.st_mtime_ns, status.st_size

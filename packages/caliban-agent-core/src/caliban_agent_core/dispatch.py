@@ -323,8 +323,8 @@ class Dispatcher:
         if not output.is_error:
             batch.edited = batch.edited or item.tool.spec.kind == "edit"
             batch.changed = batch.changed or item.tool.spec.kind != "read"
-        told = CallEnding(context=item.context, ran=item.call, server=item.tool.spec.server)
-        ending = replace(told, outcome=outcome, duration_ms=elapsed_ms)
+        facts = CallEnding(context=item.context, ran=item.call, server=item.tool.spec.server)
+        ending = replace(facts, outcome=outcome, duration_ms=elapsed_ms)
         await self._finish(item.place, output, batch, ending)
 
     async def _finish(self, place: int, output: ToolOutput, batch: ToolBatch, ending: CallEnding) -> None:

@@ -39,10 +39,10 @@ def read_docstring(text: str) -> Docs:
 
 def _google(lines: list[str]) -> dict[str, str]:
     """Entries below `Args:`, each deeper than it; what is deeper than an entry goes on with it."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     start = next((n for n, line in enumerate(lines) if re.fullmatch(GOOGLE, line.strip())), None)
     if start is None:
-        return found
+        return texts
     depth, outer, name = None, _depth(lines[start]), ""
     for line in lines[start + 1 :]:
         if not line.strip():
@@ -54,19 +54,19 @@ def _google(lines: list[str]) -> dict[str, str]:
         entry = re.fullmatch(GOOGLE_ENTRY, line.strip()) if here <= depth else None
         if entry is not None:
             name = entry[1]
-            found[name] = entry[2]
+            texts[name] = entry[2]
         elif name:
-            found[name] += f" {line.strip()}"
-    return found
+            texts[name] += f" {line.strip()}"
+    return texts
 
 
 def _numpy(lines: list[str]) -> dict[str, str]:
     """Entries below `Parameters` and its line of dashes; what is deeper than an entry describes it."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     heads = (n for n in range(len(lines) - 1) if lines[n].strip() in ("Parameters", "Other Parameters"))
     start = next((n for n in heads if re.fullmatch(UNDERLINE, lines[n + 1].strip())), None)
     if start is None:
-        return found
+        return texts
     outer, names = _depth(lines[start]), list[str]()
     rest = lines[start + 2 :]
     for number, line in enumerate(rest):
@@ -77,29 +77,29 @@ def _numpy(lines: list[str]) -> dict[str, str]:
         entry = re.fullmatch(NUMPY_ENTRY, line.strip()) if _depth(line) <= outer else None
         if entry is not None:
             names = [name.strip().lstrip("*") for name in entry[1].split(",")]
-            found.update(dict.fromkeys(names, ""))
+            texts.update(dict.fromkeys(names, ""))
         elif _depth(line) > outer:
             for name in names:
-                found[name] += f" {line.strip()}"
+                texts[name] += f" {line.strip()}"
         else:
             break
-    return found
+    return texts
 
 
 def _sphinx(lines: list[str]) -> dict[str, str]:
     """Fields `:param name:`; what follows up to the next field goes on with one."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     name = ""
     for line in lines:
         entry = re.fullmatch(SPHINX, line.strip())
         if entry is not None:
             name = entry[1]
-            found[name] = entry[2]
+            texts[name] = entry[2]
         elif not line.strip() or re.match(FIELD, line.strip()):
             name = ""
         elif name:
-            found[name] += f" {line.strip()}"
-    return found
+            texts[name] += f" {line.strip()}"
+    return texts
 
 
 def _depth(line: str) -> int:

@@ -69,12 +69,12 @@ def _searched() -> list[str]:
 
 def _references(folders: Iterable[str]) -> dict[str, str]:
     """References by the names of their entry points; the first of two with one name counts."""
-    found: dict[str, str] = {}
+    references: dict[str, str] = {}
     for folder in folders:
         for text in _metadata(folder):
             for name, reference in _members(text):
-                found.setdefault(name, reference)
-    return found
+                references.setdefault(name, reference)
+    return references
 
 
 def _metadata(folder: str) -> Iterator[str]:

@@ -121,12 +121,12 @@ class ModelCaller:
                 await self._retract(turn, self._attempts.malformed)
             except ProviderError as error:
                 shown = self.assembler is not None and self.assembler.has_content
-                failed, told = self._attempts.failed + 1, self._attempts.told
-                delay_s = self._retry.delay(failed, error, self._timing.jitter(), told=told)
+                failed, waits = self._attempts.failed + 1, self._attempts.told
+                delay_s = self._retry.delay(failed, error, self._timing.jitter(), told=waits)
                 if delay_s is None:
                     raise
-                told += names_wait(error)
-                self._attempts = replace(self._attempts, failed=failed, told=told)
+                waits += names_wait(error)
+                self._attempts = replace(self._attempts, failed=failed, told=waits)
                 await self._announce(error, turn, failed, delay_s, shown=shown)
                 await self._timing.sleep(delay_s)
 
@@ -200,8 +200,8 @@ class ModelCaller:
         if stop_reason == "max_tokens" and usage.input_tokens and _is_nothing(assembler):
             stop_reason = "context_window"  # the prompt left no room for one token
         if not usage.input_tokens or not usage.output_tokens:
-            told, usage = usage, _estimated(usage, request, assembler.written)
-            self._state.spend(usage - told)
+            reported, usage = usage, _estimated(usage, request, assembler.written)
+            self._state.spend(usage - reported)
         reply = Reply(
             message=message,
             stop_reason=stop_reason,
@@ -263,13 +263,13 @@ def _is_nothing(assembler: Assembler) -> bool:
     return not assembler.has_content and not assembler.usage.output_tokens
 
 
-def _estimated(told: Usage, request: CompletionRequest, written: str) -> Usage:
+def _estimated(reported: Usage, request: CompletionRequest, written: str) -> Usage:
     """What a reply used whose provider leaves out, or tells as 0, what cannot be."""
-    prompt_tokens = told.input_tokens or tokens(request.messages) + tool_tokens(request.tools)
-    reply_tokens = told.output_tokens or text_tokens(written)
-    if (prompt_tokens, reply_tokens) == (told.input_tokens, told.output_tokens):
-        return told
-    return replace(told, input_tokens=prompt_tokens, output_tokens=reply_tokens, estimated=True)
+    prompt_tokens = reported.input_tokens or tokens(request.messages) + tool_tokens(request.tools)
+    reply_tokens = reported.output_tokens or text_tokens(written)
+    if (prompt_tokens, reply_tokens) == (reported.input_tokens, reported.output_tokens):
+        return reported
+    return replace(reported, input_tokens=prompt_tokens, output_tokens=reply_tokens, estimated=True)
 
 
 def _fault(name: str, error: BaseException) -> ProviderError:

@@ -68,13 +68,13 @@ class GitListing:
                 break
             folder = waiting.pop(0)
             try:
-                found = [folder + name for name in await self._listed(self._argv, folder)]
+                listed = [folder + name for name in await self._listed(self._argv, folder)]
             except CheckpointFailed:
                 if (self._workspace / folder).is_dir():
                     raise
                 continue  # it went meanwhile
-            waiting += (name for name in found if name.endswith("/"))
-            files = [name for name in found if not name.endswith("/")]
+            waiting += (name for name in listed if name.endswith("/"))
+            files = [name for name in listed if not name.endswith("/")]
             if len(names) + len(files) <= MAX_WITH_REPOSITORIES:
                 names += files
         return names

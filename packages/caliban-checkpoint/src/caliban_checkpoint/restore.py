@@ -79,10 +79,10 @@ class Restorer:
 
     def _inside(self, path: str) -> list[str] | None:
         try:
-            found = below(self._roots.place(path))
+            tree = below(self._roots.place(path))
         except CheckpointError:
             return None
-        return None if found is None else found[1]
+        return None if tree is None else tree[1]
 
     def _checked(self, step: RestoreStep) -> RestoreStep:
         if step.target.kind == "file" and step.kind in ("restore", "conflict"):

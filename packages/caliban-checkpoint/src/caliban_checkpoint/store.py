@@ -164,12 +164,12 @@ class CheckpointStore:
 
 def _prompts(directory: Path) -> Iterator[tuple[int, Path]]:
     """The folders of prompts in a session's directory, by number."""
-    found = []
+    prompts = []
     for folder in _folders(directory):
         match = re.fullmatch(_PROMPT, folder.name)
         if match is not None:
-            found.append((int(match[1]), folder))
-    yield from sorted(found)
+            prompts.append((int(match[1]), folder))
+    yield from sorted(prompts)
 
 
 def _folders(directory: Path) -> list[Path]:

@@ -231,11 +231,11 @@ def _rename_results(message: Message, turns: dict[str, Iterator[str]]) -> Messag
 
 def _answer(message: Message, followers: list[Message]) -> list[Message]:
     """The user messages after a message with calls: one result per call, in call order, then the rest."""
-    found: dict[str, ToolResultBlock] = {}
+    by_call: dict[str, ToolResultBlock] = {}
     for follower in followers:
         for result in follower.tool_results:
-            found.setdefault(result.tool_use_id, result)
-    results = [found.get(call.id) or interrupted(call.id) for call in message.tool_uses]
+            by_call.setdefault(result.tool_use_id, result)
+    results = [by_call.get(call.id) or interrupted(call.id) for call in message.tool_uses]
     # Nobody wrote an answer: its id is made of that of the message, so that repair stays pure.
     first = followers[0] if followers else Message(role="user", content=(), id=f"{message.id}-answer")
     rest = (block for block in first.content if not isinstance(block, ToolResultBlock))

@@ -45,15 +45,15 @@ class TextChange(Struct, frozen=True, kw_only=True):
     @classmethod
     def of_details(cls, details: Mapping[str, Any]) -> TextChange | None:
         """The change that `details` describe; `None` where they describe none."""
-        found = details.get("change")
-        if not isinstance(found, Mapping) or not isinstance(found.get("hunks"), list | tuple):
+        change = details.get("change")
+        if not isinstance(change, Mapping) or not isinstance(change.get("hunks"), list | tuple):
             return None
-        hunks = tuple(hunk for item in found["hunks"] if (hunk := _hunk(item)) is not None)
+        hunks = tuple(hunk for item in change["hunks"] if (hunk := _hunk(item)) is not None)
         return cls(
-            added=_count(found.get("added")),
-            removed=_count(found.get("removed")),
+            added=_count(change.get("added")),
+            removed=_count(change.get("removed")),
             hunks=hunks,
-            left_out=_count(found.get("left_out")),
+            left_out=_count(change.get("left_out")),
         )
 
 

@@ -41,5 +41,5 @@ def _shown(shown: ShownArgument, value: object) -> str:
         items = [item for item in items if item.get(member) == wanted]
     text = items[0].get(shown.of) if items else None
     count = f"{len(value)} {shown.name}" if len(value) != 1 else f"1 {shown.name.removesuffix('s')}"
-    told = one_line(text, max_chars=MAX_ARGUMENT_CHARS) if isinstance(text, str) else ""
-    return f"{count}: {told}" if told else count
+    excerpt = one_line(text, max_chars=MAX_ARGUMENT_CHARS) if isinstance(text, str) else ""
+    return f"{count}: {excerpt}" if excerpt else count

@@ -128,8 +128,8 @@ class Conversation:
         lines = self.parts.news()
         if not lines:
             return ()
-        told = tuple(line for line in lines if not is_update(line))
-        news = (background_news(told, id=self.parts.new_id()),) if told else ()
+        background = tuple(line for line in lines if not is_update(line))
+        news = (background_news(background, id=self.parts.new_id()),) if background else ()
         return (*news, *(user(line, id=self.parts.new_id()) for line in lines if is_update(line)))
 
     async def refresh(self) -> None:
@@ -170,8 +170,8 @@ class Conversation:
             return ended
         line = f"/{command} {args}".rstrip()
         event = UserPromptSubmit(session_id=self._start.session_id, prompt=line, command=command, args=args)
-        said = await self._ask(event)
-        return said if isinstance(said, Stop) else None
+        verdict = await self._ask(event)
+        return verdict if isinstance(verdict, Stop) else None
 
     def announce(self, command: str, args: str) -> None:
         """The next prompt is made of this command."""

@@ -256,9 +256,9 @@ class Session:
         """
         conversation = self._conversation
         conversation.expect_idle()
-        said = conversation.recorder.transcript()
-        whole = (*system_prompt(self.messages), *(m for m in said or () if not is_reminder(m.text)))
-        if said is None or not any(is_summary(message) for message in self.messages):
+        transcript = conversation.recorder.transcript()
+        whole = (*system_prompt(self.messages), *(m for m in transcript or () if not is_reminder(m.text)))
+        if transcript is None or not any(is_summary(message) for message in self.messages):
             return None
         conversation.rewrite(whole)
         event = HistoryReplaced(messages=whole, reason="what was summarised is there again")

@@ -174,18 +174,18 @@ class Driver:
         totals = self._owed()
         with anyio.CancelScope() as self._waiting:
             try:
-                said = await command.run()
+                answer = await command.run()
             except CalibanError as error:
                 return totals.failed(error.message, hint=error.hint)
         if self._waiting.cancelled_caught:
             return totals.result(CANCELLED)
-        if isinstance(said, LocalPrompt):
-            return await self._made(said)
-        for event in (*said.events, Warned(subtype=LOCAL_OUTPUT, message=said.text)):
+        if isinstance(answer, LocalPrompt):
+            return await self._made(answer)
+        for event in (*answer.events, Warned(subtype=LOCAL_OUTPUT, message=answer.text)):
             self._output.write(self._masked(self._encoder.event(event)))
             print_notice(self._masker.text(self._notices.event(event)))
         await self._output.flush()
-        totals.text, totals.is_answer = said.text, True
+        totals.text, totals.is_answer = answer.text, True
         return totals.result(Stop(kind="end_of_turn"))
 
     async def _made(self, prompt: LocalPrompt) -> PromptResult:

@@ -146,8 +146,8 @@ class StreamEncoder:
     def _echo(self, event: MessageAdded) -> dict[str, Any] | None:
         """The echo of what was said to the run at work, if asked for."""
         message = event.message
-        said = message.role == "user" and not event.injected and not message.tool_results
-        is_new = said and self._options.replay_user and message.id != self._prompt
+        by_user = message.role == "user" and not event.injected and not message.tool_results
+        is_new = by_user and self._options.replay_user and message.id != self._prompt
         return frames.user_frame(message) if is_new else None
 
     def _cut_message(self, event: RunEnd) -> dict[str, Any] | None:

@@ -179,12 +179,12 @@ def _reply(event: str, inside: dict[str, Any], remarks: list[str]) -> HookReply 
 
 def _decided(event: str, both: dict[str, Any], inside: dict[str, Any]) -> tuple[HookDecision, str, bool]:
     """The strictest of all decisions in an answer, its reason, and whether one of them allows."""
-    said: list[tuple[HookDecision, str]] = []
+    decisions: list[tuple[HookDecision, str]] = []
     old = both.get("decision")
     if old is not None:
         if old not in ("block", "approve"):
             raise HookFailed(f"the decision {_shown(old)} is none of block, approve")
-        said.append(("deny" if old == "block" else "continue", _text(both, "reason")))
+        decisions.append(("deny" if old == "block" else "continue", _text(both, "reason")))
     permission = both.get("permissionDecision")
     if permission is not None:
         if not isinstance(permission, str) or permission not in _DECISIONS:
@@ -192,13 +192,13 @@ def _decided(event: str, both: dict[str, Any], inside: dict[str, Any]) -> tuple[
                 f"the permissionDecision {_shown(permission)} is none of {', '.join(_DECISIONS)}"
             )
         reason = _text(both, "permissionDecisionReason") or _text(both, "reason")
-        said.append((_DECISIONS[permission], reason))
+        decisions.append((_DECISIONS[permission], reason))
     if "decision" in inside:
-        said.append(_behaviour(event, inside["decision"]))
-    if not said:
+        decisions.append(_behaviour(event, inside["decision"]))
+    if not decisions:
         return "continue", _text(both, "reason"), False
-    decision, reason = max(said, key=lambda item: ("continue", "ask", "deny").index(item[0]))
-    return decision, reason, any(one == "continue" for one, _ in said)
+    decision, reason = max(decisions, key=lambda item: ("continue", "ask", "deny").index(item[0]))
+    return decision, reason, any(one == "continue" for one, _ in decisions)
 
 
 def _behaviour(event: str, value: object) -> tuple[HookDecision, str]:

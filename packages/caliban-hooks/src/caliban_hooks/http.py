@@ -80,10 +80,10 @@ def _fits(pattern: str, path: str) -> bool:
         return False
     at = len(first)
     for piece in rest[:-1]:
-        found = path.find(piece, at)
-        if found < 0:
+        start = path.find(piece, at)
+        if start < 0:
             return False
-        at = found + len(piece)
+        at = start + len(piece)
     return path.endswith(rest[-1]) and len(path) - len(rest[-1]) >= at
 
 

@@ -27,8 +27,8 @@ class ServerCalls(Struct, frozen=True, kw_only=True):
 
     async def ask(self, spec: HookSpec, event: bytes) -> HookAnswer:
         """The answer of a tool that is told `event`. Raises `HookFailed`."""
-        told = json.loads(event)
-        args = _filled(spec.input, told) if spec.input else told
+        payload = json.loads(event)
+        args = _filled(spec.input, payload) if spec.input else payload
         text = None
         try:
             with anyio.move_on_after(spec.timeout_s):

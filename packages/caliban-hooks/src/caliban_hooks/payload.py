@@ -152,8 +152,8 @@ def _of_work(event: SubagentStart | SubagentStop | TaskCreated | TaskCompleted) 
         case SubagentStart():
             return {"tool_use_id": event.tool_use_id, "prompt": event.prompt}, (event.agent,)
         case SubagentStop():
-            said = {"stop_hook_active": event.again, "last_assistant_message": event.last_text}
-            return {**said, "agent_transcript_path": ""}, (event.agent,)
+            ending = {"stop_hook_active": event.again, "last_assistant_message": event.last_text}
+            return {**ending, "agent_transcript_path": ""}, (event.agent,)
         case TaskCreated():
             return {"task_id": event.tool_use_id, "task_subject": event.title}, ()
         case TaskCompleted():
@@ -210,8 +210,8 @@ def _of_instructions(event: InstructionsLoaded) -> dict[str, Any]:
         "trigger_file_path": event.trigger,
         "parent_file_path": event.parent,
     }
-    told = {name: value for name, value in more.items() if value}
-    return {"file_path": event.path, "memory_type": event.tier, "load_reason": event.cause, **told}
+    extras = {name: value for name, value in more.items() if value}
+    return {"file_path": event.path, "memory_type": event.tier, "load_reason": event.cause, **extras}
 
 
 def _of_batch(event: PostToolBatch, context: EventContext) -> dict[str, Any]:

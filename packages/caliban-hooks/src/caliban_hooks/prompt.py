@@ -48,8 +48,8 @@ class Questions(Struct, frozen=True, kw_only=True):
 def question_of(prompt: str, event: bytes) -> str:
     """The question as the model reads it: the event cannot end its tags."""
     data = event.decode("utf-8", "replace").replace("<", "\\u003c")
-    told = f"<event>\n{data}\n</event>"
-    asked = prompt.replace(ARGUMENTS, told) if ARGUMENTS in prompt else f"{prompt}\n\n{told}"
+    block = f"<event>\n{data}\n</event>"
+    asked = prompt.replace(ARGUMENTS, block) if ARGUMENTS in prompt else f"{prompt}\n\n{block}"
     return f"{asked}\n\n{RULES}"
 
 

@@ -200,10 +200,10 @@ def _of_mcp(given: Mapping[str, Any], place: str) -> dict[str, Any]:
     tool = _text(given, "tool", place)
     if not tool.strip():
         raise BadHook(place, "has no `tool`")
-    told = given.get("input", {})
-    if not isinstance(told, Mapping):
-        raise BadHook(place, f"`input` must be a table, not {_kind(told)}")
-    return {"server": server, "tool": tool, "input": dict(told)}
+    args = given.get("input", {})
+    if not isinstance(args, Mapping):
+        raise BadHook(place, f"`input` must be a table, not {_kind(args)}")
+    return {"server": server, "tool": tool, "input": dict(args)}
 
 
 _PARTS: Final[Mapping[HookKind, Callable[[Mapping[str, Any], str], dict[str, Any]]]] = MappingProxyType(

@@ -32,11 +32,11 @@ def merge(event: str, answers: Sequence[HookAnswer]) -> HookVerdict:
     if stopping:
         reason = _joined(answer.reason for answer in stopping) or reason
     if role == "feedback":
-        told = reason if decision == "deny" else ""
+        objection = reason if decision == "deny" else ""
         return HookVerdict(
             reason=reason if stopping else "",
             updated_output=_output(answers),
-            added_context=_joined((told, context)),
+            added_context=_joined((objection, context)),
             stop=bool(stopping),
         )
     if role == "observer":

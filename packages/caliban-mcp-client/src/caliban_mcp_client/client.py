@@ -115,9 +115,9 @@ class McpClient:
 
     async def list_tools(self) -> tuple[McpTool, ...]:
         """Every tool, in the server's order; broken entries are left out and named in `problems`."""
-        found = await self._list("tools", "tools", entries.read_tool)
+        tools = await self._list("tools", "tools", entries.read_tool)
         link = await self._keeper.link()
-        return self._tools.learn(found, self._oddities.add, has_headers=link.is_http and link.is_modern)
+        return self._tools.learn(tools, self._oddities.add, has_headers=link.is_http and link.is_modern)
 
     async def list_prompts(self) -> tuple[McpPrompt, ...]:
         """Every prompt."""

@@ -143,16 +143,16 @@ def resource_contents(result: Mapping[str, Any]) -> tuple[ResourceContents, ...]
 
 def completions(result: Mapping[str, Any]) -> Completions:
     """What an argument may be."""
-    found = result.get("completion")
-    found = found if isinstance(found, dict) else {}
-    values = found.get("values")
-    total = found.get("total")
+    completion = result.get("completion")
+    completion = completion if isinstance(completion, dict) else {}
+    values = completion.get("values")
+    total = completion.get("total")
     return Completions(
         values=tuple(item for item in (values if isinstance(values, list) else ()) if isinstance(item, str))[
             :_MAX_VALUES
         ],
         total=matched_id(total) if not isinstance(total, str) else None,
-        has_more=found.get("hasMore") is True,
+        has_more=completion.get("hasMore") is True,
     )
 
 

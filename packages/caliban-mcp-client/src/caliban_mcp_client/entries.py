@@ -23,14 +23,14 @@ def read_entries(page: Entry, key: str, read: Callable[[Entry, Say], _T | None],
     if not isinstance(entries, list):
         say(f"the list of {key} is no list")
         return []
-    found: list[_T] = []
+    readable: list[_T] = []
     for entry in entries:
         value = read(entry, say) if isinstance(entry, dict) else None
         if value is None:
             say(f"an entry of the list of {key} is left out: {_shown(entry)}")
         else:
-            found.append(value)
-    return found
+            readable.append(value)
+    return readable
 
 
 def read_tool(entry: Entry, say: Say) -> McpTool | None:

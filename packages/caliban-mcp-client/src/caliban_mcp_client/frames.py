@@ -124,9 +124,9 @@ def _repeats(text: bytes) -> bool:
 
     last: list[tuple[str, Any]] = []
 
-    def pairs(found: list[tuple[str, Any]]) -> None:
+    def pairs(members: list[tuple[str, Any]]) -> None:
         nonlocal last
-        last = found  # the outer object is the last to be closed
+        last = members  # the outer object is the last to be closed
 
     try:
         json.loads(text.decode("utf-8", "replace"), object_pairs_hook=pairs)

@@ -89,10 +89,10 @@ class InFlight:
             return
         error = frame.get("error")
         if error is None:
-            told = call.finish(frame.get("result"))
+            is_first = call.finish(frame.get("result"))
         else:
-            told = call.finish(error=refusal(call.method, error))
-        if not told:
+            is_first = call.finish(error=refusal(call.method, error))
+        if not is_first:
             self._say("a second answer to one call")
 
     def fail(self, scrap: Scrap) -> None:

@@ -20,14 +20,14 @@ async def read_list(
     say: Say,
 ) -> tuple[_T, ...]:
     """All entries, in the server's order, each identity once. Raises what `ask` raises."""
-    found: list[_T] = []
+    entries: list[_T] = []
     cursors: set[str] = set()
     params: dict[str, Any] = {}
     for _ in range(options.max_pages):
         page = await ask(params)
-        found += read_entries(page, key, read, say)
-        if len(found) >= options.max_entries:
-            if len(found) > options.max_entries or page.get("nextCursor"):
+        entries += read_entries(page, key, read, say)
+        if len(entries) >= options.max_entries:
+            if len(entries) > options.max_entries or page.get("nextCursor"):
                 say(f"the list of {key} has more than {options.max_entries} entries; the rest is left out")
             break
         cursor = page.get("nextCursor")
@@ -42,13 +42,13 @@ async def read_list(
         params = {"cursor": cursor}
     else:
         say(f"the list of {key} has more than {options.max_pages} pages; the rest is left out")
-    return tuple(_once(found[: options.max_entries], key, say))
+    return tuple(_once(entries[: options.max_entries], key, say))
 
 
-def _once(found: list[_T], key: str, say: Say) -> list[_T]:
+def _once(entries: list[_T], key: str, say: Say) -> list[_T]:
     """The first of those that share a name."""
     seen: dict[str, _T] = {}
-    for entry in found:
+    for entry in entries:
         names = (getattr(entry, member, None) for member in ("uri", "uri_template", "name"))
         name = next((str(name) for name in names if name), "")
         if name in seen:

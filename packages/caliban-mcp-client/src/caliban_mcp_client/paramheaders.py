@@ -28,7 +28,7 @@ class ParamHeader(Struct, frozen=True, kw_only=True):
 
 def read(schema: Mapping[str, Any]) -> tuple[str | None, tuple[ParamHeader, ...]]:
     """What is wrong with the headers of a tool, so that it must not be called; and the headers."""
-    found: list[ParamHeader] = []
+    headers: list[ParamHeader] = []
     for path, entry in _marked(schema, ()):
         name = entry[MARK]
         place = ".".join(path) or "the whole"
@@ -41,33 +41,33 @@ def read(schema: Mapping[str, Any]) -> tuple[str | None, tuple[ParamHeader, ...]
                 f"the `{MARK}` of {place[:80]} is on neither text, a whole number nor a boolean",
                 (),
             )
-        if any(header.name == name.lower() for header in found):
+        if any(header.name == name.lower() for header in headers):
             return f"two arguments share the `{MARK}` {name}", ()
-        found.append(ParamHeader(path=path, name=name.lower()))
-    if _count(schema) > len(found):
+        headers.append(ParamHeader(path=path, name=name.lower()))
+    if _count(schema) > len(headers):
         return f"`{MARK}` stands where no argument is reached by names alone", ()
-    return None, tuple(found)
+    return None, tuple(headers)
 
 
 def values(headers: tuple[ParamHeader, ...], arguments: Mapping[str, Any]) -> dict[str, str]:
     """The headers of one call; what is absent, null, or no value of a header's kind has none."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for header in headers:
         value: Any = arguments
         for step in header.path:
             value = value.get(step) if isinstance(value, Mapping) else None
         match value:
             case bool():
-                found[PREFIX + header.name] = "true" if value else "false"
+                texts[PREFIX + header.name] = "true" if value else "false"
             case int() if abs(value) <= _MAX_WHOLE:
-                found[PREFIX + header.name] = str(value)
+                texts[PREFIX + header.name] = str(value)
             case float() if value.is_integer() and abs(value) <= _MAX_WHOLE:
-                found[PREFIX + header.name] = str(int(value))
+                texts[PREFIX + header.name] = str(int(value))
             case str():
-                found[PREFIX + header.name] = coded(value)
+                texts[PREFIX + header.name] = coded(value)
             case _:
                 pass
-    return found
+    return texts
 
 
 def coded(value: str) -> str:

@@ -62,12 +62,12 @@ class Requests:
         if self._authorization is None:
             return {}
         try:
-            said = await self._authorization.headers()
+            headers = await self._authorization.headers()
         except McpError:
             raise
         except CalibanError as error:  # no outage of the server's: asking again brings nothing else
             raise ConnectError("refused", error.message, hint=error.hint) from error
-        return {name.lower(): value for name, value in said.items()}
+        return {name.lower(): value for name, value in headers.items()}
 
     async def _challenged(self, reply: HttpReply) -> bool:
         if self._authorization is None or "authorization" in self._own:

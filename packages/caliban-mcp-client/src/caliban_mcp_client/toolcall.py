@@ -36,7 +36,7 @@ class ToolCalls:
         self, tools: tuple[McpTool, ...], say: Callable[[str], None], *, has_headers: bool
     ) -> tuple[McpTool, ...]:
         """Those of a new list that can be called; over HTTP, a tool whose headers are wrong cannot."""
-        found: list[McpTool] = []
+        usable: list[McpTool] = []
         self._tools, self._headers = {}, {}
         for tool in tools:
             if has_headers:
@@ -48,8 +48,8 @@ class ToolCalls:
                     continue
                 self._headers[tool.name] = headers
             self._tools[tool.name] = tool
-            found.append(tool)
-        return tuple(found)
+            usable.append(tool)
+        return tuple(usable)
 
     def is_known(self, name: str) -> bool:
         """Whether it is in the last list."""

@@ -41,8 +41,8 @@ async def printed(
     if done.timed_out:
         raise ServerMisconfigured(f"{what} has not ended within {TIMEOUT_S:g} s")
     if done.exit_code != 0:
-        said = _last_line(done.stderr.text())
-        raise ServerMisconfigured(f"{what} has ended with exit code {done.exit_code}{said}")
+        reason = _last_line(done.stderr.text())
+        raise ServerMisconfigured(f"{what} has ended with exit code {done.exit_code}{reason}")
     return done.stdout.text()
 
 

@@ -161,7 +161,7 @@ class RunServer:
                 self._wanted, self._over = anyio.Event(), anyio.Event()
                 self._error, self.state = None, "pending"
                 self._changed()
-                self._told = {told for told in self._told if told[0] != "failed"}
+                self._told = {notice for notice in self._told if notice[0] != "failed"}
         finally:
             self._settled.set()
             self._ended.set()

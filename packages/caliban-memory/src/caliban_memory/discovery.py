@@ -79,8 +79,8 @@ class MemoryLoader:
         self.scope: ImportScope = ImportScope(MemoryReader(), options.approve)
         walks = (options.workspace, *options.additional)
         walks = walks if options.of_project else ()
-        found = [folder for start in walks for folder in (walk(start) if options.walks else (start,))]
-        self.folders: tuple[Path, ...] = tuple(dict.fromkeys(found))
+        folders = [folder for start in walks for folder in (walk(start) if options.walks else (start,))]
+        self.folders: tuple[Path, ...] = tuple(dict.fromkeys(folders))
         self._excluded = PathPatterns(options.excludes, options.workspace)
         self._excluded_above = PathPatterns(options.excludes, self.root)
         self._texts: set[str] = set()
@@ -147,12 +147,12 @@ class MemoryLoader:
             return
         if not text:
             return
-        said = f"{path.parent}\n{text}" if find_imports(text) else text
-        if canonical in self.scope.seen or said in self._texts:
+        key = f"{path.parent}\n{text}" if find_imports(text) else text
+        if canonical in self.scope.seen or key in self._texts:
             self.scope.leave_out(str(path), "its words were told already")
             return
         self.scope.seen.add(canonical)
-        self._texts.add(said)
+        self._texts.add(key)
         inside = self._import_fence(tier, canonical, fence)
         whole, imports = with_imports(text, canonical, inside, self.scope)
         yield MemoryFile(tier=tier, path=path, text=whole, imports=imports, patterns=patterns)

@@ -47,16 +47,16 @@ def find_imports(text: str) -> tuple[Import, ...]:
     """The imports of `text`, in order; they do not overlap."""
     if "@" not in text:
         return ()
-    found: list[Import] = []
+    imports: list[Import] = []
     line = _Line(text)
     for start, end in _prose(text):
         at = text.find("@", start, end)
         while at >= 0:
             taken = _import_at(line, at, start, end)
             if taken is not None:
-                found.append(taken)
+                imports.append(taken)
             at = text.find("@", taken.end if taken is not None else at + 1, end)
-    return tuple(found)
+    return tuple(imports)
 
 
 class _Line:
@@ -227,8 +227,8 @@ class _Finder:
     def after(self, place: int) -> int:
         """The first place from `place` on; the end for none."""
         if self._next < place:
-            found = self._text.find(self._words, place, self._end)
-            self._next = self._end if found < 0 else found
+            start = self._text.find(self._words, place, self._end)
+            self._next = self._end if start < 0 else start
         return self._next
 
 

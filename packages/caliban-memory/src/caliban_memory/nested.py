@@ -53,8 +53,8 @@ class NestedMemory:
             return ()
         if not canonical.is_relative_to(self._root):
             return ()
-        found = [*self._instructions(canonical), *self._rules(canonical)]
-        return tuple(self._within(found))
+        files = [*self._instructions(canonical), *self._rules(canonical)]
+        return tuple(self._within(files))
 
     def _instructions(self, path: Path) -> Iterator[MemoryFile]:
         folder = self._root
@@ -72,9 +72,9 @@ class NestedMemory:
                 self._waiting.remove(file)
                 yield file
 
-    def _within(self, found: Iterable[MemoryFile]) -> Iterator[MemoryFile]:
+    def _within(self, files: Iterable[MemoryFile]) -> Iterator[MemoryFile]:
         """Those that were not told yet, as far as the budget goes."""
-        for file in found:
+        for file in files:
             if shown_path(file) in self._told:
                 continue
             self._told.add(shown_path(file))

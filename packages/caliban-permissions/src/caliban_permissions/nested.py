@@ -58,8 +58,8 @@ def nested_entries(root: str) -> NestedEntries:
     return NestedEntries(root=root, paths=tuple(paths)[:MAX_PATHS], cut=cut)
 
 
-def _cut(found: int, is_left: bool) -> str:
-    if found > MAX_PATHS:
+def _cut(count: int, is_left: bool) -> str:
+    if count > MAX_PATHS:
         return f"there are more than {MAX_PATHS}"
     return (
         f"more than {MAX_DIRECTORIES} directories, or more than {MAX_DEPTH} levels of them" if is_left else ""

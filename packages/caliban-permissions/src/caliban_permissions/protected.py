@@ -169,13 +169,15 @@ def protected_entries(root: str, place: PathContext) -> tuple[str, ...]:
 
     Some are named before they exist. What lies deeper is not looked for, but for pairs such as `.venv/bin`.
     """
-    found = {f"{root}/{name}": None for name in READ_BY_THEMSELVES}
+    entries = {f"{root}/{name}": None for name in READ_BY_THEMSELVES}
     for path in _entries(root):
         if protection(path, place) == "authority":
-            found[path] = None
+            entries[path] = None
         elif split(path)[-1].lower() in {first for first, _ in _PAIRS}:
-            found.update((below, None) for below in _entries(path) if protection(below, place) == "authority")
-    return tuple(found)
+            entries.update(
+                (below, None) for below in _entries(path) if protection(below, place) == "authority"
+            )
+    return tuple(entries)
 
 
 def _entries(folder: str) -> list[str]:

@@ -93,8 +93,10 @@ class Packages:
         except (NotStarted, ProcessError) as error:
             raise SourceFailed(f"npm pack: {error.message}") from error
         if done.exit_code != 0:
-            said = _said(done.stdout.text()) or done.stderr.text()
-            words = one_line(said, max_chars=300) if done.exit_code is not None else "it did not end in time"
+            output = _said(done.stdout.text()) or done.stderr.text()
+            words = (
+                one_line(output, max_chars=300) if done.exit_code is not None else "it did not end in time"
+            )
             raise SourceFailed(f"{source.words}: npm pack failed: {words}")
 
 

@@ -77,11 +77,11 @@ class Plugin(Struct, frozen=True, kw_only=True):
     @property
     def variables(self) -> dict[str, str]:
         """What its programs are told of their places, under the names of three harnesses."""
-        told = dict.fromkeys(("CALIBAN_PLUGIN_ROOT", "CLAUDE_PLUGIN_ROOT", "PLUGIN_ROOT"), str(self.root))
+        places = dict.fromkeys(("CALIBAN_PLUGIN_ROOT", "CLAUDE_PLUGIN_ROOT", "PLUGIN_ROOT"), str(self.root))
         if self.data is not None:
             names = ("CALIBAN_PLUGIN_DATA", "CLAUDE_PLUGIN_DATA", "PLUGIN_DATA")
-            told |= dict.fromkeys(names, str(self.data))
-        return told
+            places |= dict.fromkeys(names, str(self.data))
+        return places
 
 
 def read_plugin(
@@ -161,10 +161,10 @@ class _Reading:
         for place in self.places(kind):
             path = self._root if place == "." else self._root / place
             if path.suffix == ".md" and path.is_file():
-                found, top = [path], path.parent
+                files, top = [path], path.parent
             else:
-                found, top = [*self._listed(markdown_files(path, max_depth=max_depth))], path
-            for file in found:
+                files, top = [*self._listed(markdown_files(path, max_depth=max_depth))], path
+            for file in files:
                 if file not in seen:
                     seen.add(file)
                     yield PluginFile(path=file, name=":".join(file.relative_to(top).with_suffix("").parts))
@@ -215,9 +215,9 @@ class _Reading:
         if events is not None and events.values:
             yield table.place, events.values
 
-    def _listed(self, found: Any) -> tuple[Path, ...]:
-        self.problems += (f"{self._manifest.name}: {problem}" for problem in found.problems)
-        return tuple(found.paths)
+    def _listed(self, listing: Any) -> tuple[Path, ...]:
+        self.problems += (f"{self._manifest.name}: {problem}" for problem in listing.problems)
+        return tuple(listing.paths)
 
     def unused(self) -> Iterator[str]:
         """What lies in the plugin for another harness."""

@@ -126,8 +126,8 @@ class Repositories:
         wanted = source.commit or source.ref or "HEAD"
         words = ("--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-commit-graph")
         await self._git(store, "fetch", *words, "--", source.at, wanted, before=pins)
-        found = (await self._git(store, "rev-parse", "--verify", "--quiet", "FETCH_HEAD^{commit}")).stdout
-        commit = found.text().strip()
+        stdout = (await self._git(store, "rev-parse", "--verify", "--quiet", "FETCH_HEAD^{commit}")).stdout
+        commit = stdout.text().strip()
         if source.commit and commit != source.commit:
             raise SourceFailed(f"{source.words}: the commit there is {commit[:12]}, not {source.commit[:12]}")
         return commit
@@ -166,7 +166,7 @@ class Repositories:
         except (NotStarted, ProcessError) as error:
             raise SourceFailed(f"git {words[0]}: {error.message}") from error
         if done.exit_code != 0:
-            said = one_line(done.stderr.text(), max_chars=300) or "it did not end in time"
-            hint = next((way for pattern, way in _WAYS if re.search(pattern, said)), None)
-            raise SourceFailed(f"git {words[0]} failed: {said}", hint=hint)
+            problem = one_line(done.stderr.text(), max_chars=300) or "it did not end in time"
+            hint = next((way for pattern, way in _WAYS if re.search(pattern, problem)), None)
+            raise SourceFailed(f"git {words[0]} failed: {problem}", hint=hint)
         return done

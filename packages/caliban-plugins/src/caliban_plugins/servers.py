@@ -175,9 +175,9 @@ def _helper(table: JsonTable, put_in: Callable[[str], str]) -> str:
 
 def _login(table: JsonTable) -> dict[str, Any]:
     """What is settled of logins, by the names that settings have for it."""
-    said = _login_table(table)
-    own = {_LOGIN.get(name, name): value for name, value in said.items()}
-    found: dict[str, Any] = {}
+    written = _login_table(table)
+    own = {_LOGIN.get(name, name): value for name, value in written.items()}
+    login: dict[str, Any] = {}
     for name, value in own.items():
         is_text = isinstance(value, str) and bool(value)
         is_port = isinstance(value, int) and not isinstance(value, bool) and 0 < value < 65536
@@ -186,8 +186,8 @@ def _login(table: JsonTable) -> dict[str, Any]:
         if name in _LOGIN.values():
             if not fits:
                 raise table.error("oauth", f"has a {name} that is none")
-            found[name] = value
-    return found
+            login[name] = value
+    return login
 
 
 def _login_table(table: JsonTable) -> Mapping[str, Any]:

@@ -54,8 +54,8 @@ class SignedBy(Struct, frozen=True, kw_only=True):
     @property
     def words(self) -> str:
         """It for a person."""
-        said = f": {one_line(self.comment, max_chars=200)}" if self.comment else ""
-        return f"minisign key {self.key_id}{said}"
+        comment = f": {one_line(self.comment, max_chars=200)}" if self.comment else ""
+        return f"minisign key {self.key_id}{comment}"
 
 
 def read_public_key(text: str) -> PublicKey:
@@ -105,13 +105,13 @@ def verify_signature(data: bytes, text: str, keys: tuple[str, ...], what: str) -
         )
     if not _is_signed(key.key, whole, signature + comment.encode("utf-8", "surrogateescape")):
         raise SignatureRefused(f"{what}: its trusted comment is not what the key {key_id} has signed")
-    found = _TIME.search(comment)
+    stamp = _TIME.search(comment)
     return SignedBy(
         key=key.text,
         key_id=key_id,
         prehashed=algorithm == _PREHASHED,
         comment=comment,
-        signed_at=int(found[1]) if found is not None else 0,
+        signed_at=int(stamp[1]) if stamp is not None else 0,
     )
 
 

@@ -132,10 +132,10 @@ def source_of(table: JsonTable, base: PluginSource | None, root: str = "") -> Pl
 
     Raises `ManifestRefused`, `SourceFailed`, `SignatureRefused` and `MarketplaceRefused`.
     """
-    found = _source(table, base, root)
+    source = _source(table, base, root)
     below = table.table("source") if isinstance(table.values.get("source"), dict) else None
     signatures = [signature_of(one) for one in (table, below) if one is not None]
-    return signed(found, next(filter(None, signatures), ""), table)
+    return signed(source, next(filter(None, signatures), ""), table)
 
 
 def signed(source: PluginSource, signature: str, table: JsonTable) -> PluginSource:

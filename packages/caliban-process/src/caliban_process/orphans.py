@@ -57,7 +57,7 @@ class Orphans:
         if monotonic() - looked_at < max_age_s:
             return seen
         session = os.getsid(0)
-        found: list[Entry] = []
+        orphans: list[Entry] = []
         for pid in _children():
             if pid in self._own:
                 continue
@@ -66,12 +66,12 @@ class Orphans:
                 # What is in a session that was begun here leaves traces, or is the watchdog.
                 if entry.session != session and entry.session not in self._own:
                     self._seen.add(pid)
-                    found.append(entry)
+                    orphans.append(entry)
             elif pid in self._seen:  # of others' children somebody else wants the exit code
                 self._seen.discard(pid)
                 _reap(pid)
-        self._looked = (monotonic(), tuple(found))
-        return tuple(found)
+        self._looked = (monotonic(), tuple(orphans))
+        return tuple(orphans)
 
     def bury(self) -> None:
         """Collect what a monitor left dead in a session of its own: it began in none of ours."""

@@ -165,8 +165,8 @@ def error_for_type(kind: str, message: str, *, provider: str, secrets: Collectio
 
 
 def _class_for(status: int | None, parsed: ErrorBody) -> type[ProviderError]:
-    said = _class_as_said(status, parsed)
-    return BeyondRate if said is RateLimited and _never_fits(status, parsed.text.lower()) else said
+    kind = _class_as_said(status, parsed)
+    return BeyondRate if kind is RateLimited and _never_fits(status, parsed.text.lower()) else kind
 
 
 def _class_as_said(status: int | None, parsed: ErrorBody) -> type[ProviderError]:
@@ -227,10 +227,10 @@ def _never_fits(status: int | None, words: str) -> bool:
     """Whether a limit of the rate refuses a request for its own size: only a shorter one passes."""
     if status == 413:
         return True
-    found = re.search(_TOO_LARGE_A_REQUEST, words)
-    if found is None or found[1] is None:
-        return found is not None
-    limit, requested = (int(number.replace(",", "")) for number in found.groups())
+    match = re.search(_TOO_LARGE_A_REQUEST, words)
+    if match is None or match[1] is None:
+        return match is not None
+    limit, requested = (int(number.replace(",", "")) for number in match.groups())
     return requested > limit
 
 

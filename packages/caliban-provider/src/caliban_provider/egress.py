@@ -28,18 +28,18 @@ class EgressGuard(Struct, frozen=True, kw_only=True):
         Raises `InvalidRequest` for a server that may not be asked, and `OSError` for a name that does not
         resolve.
         """
-        found = await _resolved(origin)
+        addresses = await _resolved(origin)
         if {origin.host, f"{origin.host}:{origin.port}"} & self.listed:
-            return found
+            return addresses
         if origin.port not in PORTS.values():
             raise InvalidRequest(
                 f"{origin}: only the ports {', '.join(map(str, PORTS.values()))} may be asked"
             )
-        for address in found:
+        for address in addresses:
             if not is_public(address):
                 shown = "" if address == origin.host else f" ({address})"
                 raise InvalidRequest(f"{origin.host} is not a public address{shown} and may not be asked")
-        return found
+        return addresses
 
 
 async def _resolved(origin: Origin) -> tuple[str, ...]:
@@ -47,5 +47,5 @@ async def _resolved(origin: Origin) -> tuple[str, ...]:
 
     import anyio
 
-    found = await anyio.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM)
-    return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
+    entries = await anyio.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM)
+    return tuple(dict.fromkeys(str(entry[4][0]) for entry in entries))

@@ -51,15 +51,15 @@ def first_difference(
         old, new = plain(getattr(before, name)), plain(getattr(after, name))
         if old != new:
             return _difference(name, dumps(old).decode(), dumps(new).decode())
-    if before.tools is not after.tools and (found := _tools(before, after)) is not None:
-        return found
+    if before.tools is not after.tools and (difference := _tools(before, after)) is not None:
+        return difference
     pairs = zip_longest(before.messages[same:], after.messages[same:])
     for number, (old_message, new_message) in enumerate(pairs, same + 1):
         if old_message is new_message:
             continue
-        found = _message(number, old_message, new_message)
-        if found is not None:
-            return found
+        difference = _message(number, old_message, new_message)
+        if difference is not None:
+            return difference
     return None
 
 

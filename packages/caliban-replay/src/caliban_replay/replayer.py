@@ -120,10 +120,10 @@ class Replay:
 
     def lane_of(self, messages: tuple[Message, ...]) -> int | None:
         """The lane of a sub-agent that begins with `messages`: one with this beginning, else the next."""
-        said = [(message.role, message.content) for message in messages]
+        beginning = [(message.role, message.content) for message in messages]
         for lane in self._untaken:
             first = self.recording.lanes[lane][0].line.messages
-            if [(message.role, message.content) for message in first] == said:
+            if [(message.role, message.content) for message in first] == beginning:
                 break
         else:
             lane = self._untaken[0] if self._untaken else -1

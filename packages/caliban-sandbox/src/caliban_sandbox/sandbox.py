@@ -308,10 +308,10 @@ class Sandbox:
         """What a weaker sandbox does not hold; empty for the whole one. Raises `SandboxUnavailable`."""
         with tempfile.TemporaryDirectory(prefix="caliban-probe-") as place, probe.listener() as port:
             completed = await self._play(state, prepared_ground(place), port.getsockname()[1])
-        said = completed.stdout.text().strip()
-        if said != probe.HELD:
+        output = completed.stdout.text().strip()
+        if output != probe.HELD:
             error = completed.stderr.text().strip().splitlines()
-            why = said or (error[-1] if error else f"exit code {completed.exit_code}")
+            why = output or (error[-1] if error else f"exit code {completed.exit_code}")
             raise SandboxUnavailable(f"{state.program} does not hold here: {why[:300]}")
         if self.policy.nested:
             return "programs can make user namespaces of their own (enable_weaker_nested_sandbox)"

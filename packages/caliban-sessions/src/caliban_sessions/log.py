@@ -260,8 +260,8 @@ class SessionLog:
             return
         entry = self.entries[place]
         before = usage_of(entry.raw)
-        told = usage if before is None else before + usage
-        entry = replace(entry, raw={**entry.raw, "usage": usage_to_json(told)})
+        total = usage if before is None else before + usage
+        entry = replace(entry, raw={**entry.raw, "usage": usage_to_json(total)})
         self.entries[place] = entry
         self._index(entry)
 

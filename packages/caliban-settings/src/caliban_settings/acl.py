@@ -39,10 +39,10 @@ def planted_reason(path: Path, read: Callable[[Path], str] | None = None) -> str
         return (
             f"cannot be looked at: who may write it is not known ({(error.strerror or str(error)).lower()})"
         )
-    found = _DESCRIPTOR.fullmatch(descriptor.strip())
-    if found is None:
+    match = _DESCRIPTOR.fullmatch(descriptor.strip())
+    if match is None:
         return "has a security descriptor that is not understood"
-    owner, flags, entries = found.groups()
+    owner, flags, entries = match.groups()
     if owner not in _TRUSTED:
         return f"belongs to another user ({owner})"
     if entries is None or "NO_ACCESS_CONTROL" in flags:

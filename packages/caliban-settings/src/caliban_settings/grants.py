@@ -34,7 +34,7 @@ class ProjectSetting(Struct, frozen=True, kw_only=True):
 
 def project_settings(layers: Mapping[Scope, Leaves]) -> tuple[ProjectSetting, ...]:
     """What of `layers` a person has to see before it counts; empty where nothing waits for trust."""
-    found = [
+    settings = [
         ProjectSetting(
             key=dotted(path),
             scope=scope,
@@ -45,7 +45,7 @@ def project_settings(layers: Mapping[Scope, Leaves]) -> tuple[ProjectSetting, ..
         for scope in OF_PROJECT
         for path, leaf, grants in _parts(layers.get(scope, {}), scope)
     ]
-    return tuple(found) if any(setting.grants for setting in found) else ()
+    return tuple(settings) if any(setting.grants for setting in settings) else ()
 
 
 def _parts(leaves: Leaves, scope: Scope) -> Iterator[tuple[LeafPath, SettingValue, bool]]:

@@ -48,12 +48,12 @@ def make_catalog(skills: Iterable[Skill], problems: Iterable[str] = ()) -> Skill
     """A catalog of `skills`, given in the order in which they count."""
     first: dict[str, Skill] = {}
     shadowed: list[Skill] = []
-    told = list(problems)
+    remarks = list(problems)
     for skill in skills:
         if skill.name in first:
             shadowed.append(skill)
         elif len(first) == MAX_SKILLS:
-            told.append(f"the skill {skill.name} is left out: there are {MAX_SKILLS} others")
+            remarks.append(f"the skill {skill.name} is left out: there are {MAX_SKILLS} others")
         else:
             first[skill.name] = skill
-    return SkillCatalog(skills=tuple(first.values()), shadowed=tuple(shadowed), problems=tuple(told))
+    return SkillCatalog(skills=tuple(first.values()), shadowed=tuple(shadowed), problems=tuple(remarks))

@@ -88,16 +88,16 @@ class SkillTool:
         """Load a skill, or a file of one."""
         from anyio import to_thread
 
-        name, said = args.get("name"), args.get("args") or ""
-        if not isinstance(name, str) or not isinstance(said, str):
+        name, arguments = args.get("name"), args.get("args") or ""
+        if not isinstance(name, str) or not isinstance(arguments, str):
             return ToolOutput.of("name and args must be text", is_error=True)
         try:
-            text = await to_thread.run_sync(self._text, name, said)
+            text = await to_thread.run_sync(self._text, name, arguments)
         except CalibanError as error:
             return ToolOutput.of("; ".join(filter(None, (error.message, error.hint))), is_error=True)
         return ToolOutput.of(text, details={"skill": one_line(name, max_chars=80)})
 
-    def _text(self, name: str, said: str) -> str:
+    def _text(self, name: str, arguments: str) -> str:
         from caliban_skills.errors import NoSuchSkill, ResourceRefused
         from caliban_skills.resources import read_resource
 
@@ -107,7 +107,7 @@ class SkillTool:
             raise NoSuchSkill(f"the skill {skill.name} is for the person to call, not for you")
         if not slash:
             self._loaded.add(skill.full_name)
-            return loaded_text(skill, said)
+            return loaded_text(skill, arguments)
         if skill.full_name not in self._loaded:
             raise ResourceRefused(f"load the skill {name} before its files")
         return read_resource(skill, file)

@@ -206,5 +206,5 @@ def _list(name: str) -> Mapping[str, str | tuple[Rule, Prices]]:
 def _place_of(name: str) -> int:
     """Where what the list `name` holds begins in the file; below 0 where there is no such list."""
     start = f'\n"{name}":'.encode(errors="replace")
-    found = _data().find(start) if '"' not in name else -1
-    return found + len(start) if found >= 0 else -1
+    place = _data().find(start) if '"' not in name else -1
+    return place + len(start) if place >= 0 else -1

@@ -75,7 +75,9 @@ class Fence:
         if added not in self._roots:
             self._roots = (*self._roots, added)
             known = {top: identity for _, top, identity in self._tops}
-            self._tops = tuple((name, top, known.get(top, found)) for name, top, found in _tops(self._roots))
+            self._tops = tuple(
+                (name, top, known.get(top, identity)) for name, top, identity in _tops(self._roots)
+            )
 
     def admit(self, text: str, judged: JudgedPaths | None = None) -> AdmittedPath:
         """The place that `text` names; it need not exist. Raises `PathRefused`.

@@ -92,9 +92,9 @@ class Talk:
 
     def _begin(self) -> None:
         """Show what was said before, where the session goes on."""
-        said = tuple(message for message in self.host.session.messages if message.role != "system")
-        if said:
-            self._show(*resumed_blocks(said, self.host.describe))
+        messages = tuple(message for message in self.host.session.messages if message.role != "system")
+        if messages:
+            self._show(*resumed_blocks(messages, self.host.describe))
 
     def stop(self) -> None:
         """End it: what is at work is interrupted."""

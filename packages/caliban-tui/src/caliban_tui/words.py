@@ -24,10 +24,10 @@ def added_message(event: MessageAdded) -> tuple[TranscriptBlock, ...]:
         return ()
     if not event.injected:
         return (PromptBlock(text=message.text, attached=attached_to(message), steered=True),)
-    said = OF_HOOK.match(message.text)
-    if said is None:
+    match = OF_HOOK.match(message.text)
+    if match is None:
         return ()
-    return (NoticeBlock(level="info", text=f"a hook says at {said[1]}: {said[2]}"),)
+    return (NoticeBlock(level="info", text=f"a hook says at {match[1]}: {match[2]}"),)
 
 
 def attached_to(message: Message) -> tuple[str, ...]:

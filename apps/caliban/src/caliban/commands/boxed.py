@@ -58,17 +58,17 @@ async def sandbox_row(
 
 def hard_links(roots: tuple[str, ...], *, at_most: int = 3, look_at: int = 20_000) -> list[str]:
     """Files below `roots` with more than one hard link: the others may lie outside (SB12)."""
-    found: list[str] = []
+    paths: list[str] = []
     for root in roots:
         for folder, folders, files in os.walk(root):
             folders[:] = [name for name in folders if name not in (".git", "node_modules", ".venv", "venv")]
             for name in files:
                 look_at -= 1
-                if look_at < 0 or len(found) >= at_most:
-                    return found
+                if look_at < 0 or len(paths) >= at_most:
+                    return paths
                 try:
                     if os.lstat(f"{folder}/{name}").st_nlink > 1:
-                        found.append(f"{folder}/{name}")
+                        paths.append(f"{folder}/{name}")
                 except OSError:
                     continue
-    return found
+    return paths

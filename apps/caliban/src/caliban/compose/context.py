@@ -71,8 +71,8 @@ def _style(inputs: ContextInputs) -> tuple[ContextPiece, ...]:
 
 def _instructions(inputs: ContextInputs) -> tuple[ContextPiece, ...]:
     """What the program says itself, or what a flag says in its place. Raises as `instructions` does."""
-    said = instructions(inputs.options, inputs.workspace, has_tools=inputs.has_tools, style=inputs.style)
-    return () if said is None else (ContextPiece(kind="instructions", source=said[0], text=said[1]),)
+    piece = instructions(inputs.options, inputs.workspace, has_tools=inputs.has_tools, style=inputs.style)
+    return () if piece is None else (ContextPiece(kind="instructions", source=piece[0], text=piece[1]),)
 
 
 ROWS: Final = (

@@ -92,8 +92,8 @@ def build_settings(options: SettingsOptions, workspace: Path) -> Settings:
 def _told(settings: Settings, files: ProjectFiles, words: str | None = None) -> Settings:
     """`settings` with warnings that name flags, after what there is to say of the trust in the project."""
     first = () if words is None else (words,)
-    told = (with_flags(text, ALLOWED) for text in settings.warnings)
-    return replace(settings, warnings=(*first, *told, *files.problems))
+    warnings = (with_flags(text, ALLOWED) for text in settings.warnings)
+    return replace(settings, warnings=(*first, *warnings, *files.problems))
 
 
 def _trust(layers: SettingsLayers, files: ProjectFiles, workspace: Path) -> ProjectTrust:

@@ -72,9 +72,9 @@ def idle_model(
     inputs: ModelInputs, costs: RunCosts, on_warning: Callable[[Warned], None], tell: Report
 ) -> ResolvedModel:
     """The model of a run that will probably ask none: hooks may. Without a key it is a silent one."""
-    told: list[Any] = []
+    notices: list[Any] = []
     try:
-        model = resolve_model(inputs, costs, on_warning, told.append)
+        model = resolve_model(inputs, costs, on_warning, notices.append)
     except CalibanError:
-        return silent_model(inputs, costs, on_warning, told.append)
+        return silent_model(inputs, costs, on_warning, notices.append)
     return replace(model, provider=UnreadyProvider(model.provider))

@@ -76,7 +76,7 @@ async def take_over(live: LiveSettings, app: App, told: LeafPath = ()) -> None:
         project, words = reopened(live)
         changed = _changed(live.read.settings.leaves, project.settings.leaves)
         fresh = keeping(project.settings, live.now)
-        said = check_unbuilt(project.settings, live.options.extensions)
+        unbuilt = check_unbuilt(project.settings, live.options.extensions)
         engine = app.permissions.rebuilt(fresh, trusted=project.trust.counts)
         chosen = _chosen(live, project, changed)
         hooks = _hooks(live, chosen, fresh, app)
@@ -98,7 +98,7 @@ async def take_over(live: LiveSettings, app: App, told: LeafPath = ()) -> None:
     if chosen is not None and chosen[0] is not None and "FileChanged" in chosen[0].counts and not live.tracks:
         words = (*words, "hooks at FileChanged, of which there were none at the start, need a new start")
     remarks = _remarks(project, tuple(path for path in changed if path != told))
-    for remark in (*words, *remarks, *(one for one in said if one not in live.said)):
+    for remark in (*words, *remarks, *(one for one in unbuilt if one not in live.said)):
         live.said.add(remark)
         app.reporter(Notice(subtype="settings_changed", message=remark))
     asked = asked or live.hooks.current

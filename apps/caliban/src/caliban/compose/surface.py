@@ -67,12 +67,12 @@ def _server_notes(settings: Sequence[ProjectSetting]) -> dict[str, str]:
     """What to know of commands of servers that fetch what they run, by the keys of the commands."""
     from caliban_mcp.config import fetched_package
 
-    said = {setting.key: setting.value for setting in settings if setting.key.startswith("mcp_servers.")}
+    entries = {setting.key: setting.value for setting in settings if setting.key.startswith("mcp_servers.")}
     notes: dict[str, str] = {}
-    for key, value in said.items():
+    for key, value in entries.items():
         name, _, member = key.rpartition(".")
         if member == "command" and isinstance(value, str):
-            args = said.get(f"{name}.args")
+            args = entries.get(f"{name}.args")
             words = fetched_package(value, tuple(map(str, args)) if isinstance(args, list) else ())
             notes |= {} if words is None else {key: words}
     return notes

@@ -63,13 +63,13 @@ def files_command(settings: Settings) -> tuple[str, ...]:
 
 def status_script(settings: Settings) -> StatusScript | None:
     """The program of `statusLine`; that of a project counts once the project is trusted."""
-    said = settings.get("statusLine")
-    if not said or not str(said.get("command", "")).strip():
+    table = settings.get("statusLine")
+    if not table or not str(table.get("command", "")).strip():
         return None
     return StatusScript(
-        command=said["command"],
-        timeout_s=said.get("timeout_ms", TIMEOUT_MS) / 1000,
-        padding=said.get("padding", 0),
+        command=table["command"],
+        timeout_s=table.get("timeout_ms", TIMEOUT_MS) / 1000,
+        padding=table.get("padding", 0),
     )
 
 

@@ -77,10 +77,10 @@ class _Informed(WrappedCall):
     __slots__ = ("_told",)
 
     def __init__(
-        self, call: AbstractAsyncContextManager[AsyncIterator[StreamEvent]], told: ToldProvider
+        self, call: AbstractAsyncContextManager[AsyncIterator[StreamEvent]], provider: ToldProvider
     ) -> None:
         super().__init__(call)
-        self._told = told
+        self._told = provider
 
     async def __aenter__(self) -> AsyncIterator[StreamEvent]:
         await self._told.learn()

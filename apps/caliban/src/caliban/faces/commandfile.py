@@ -54,23 +54,23 @@ async def _expanded(app: App, called: CalledCommand, prompt: str) -> str:
 
 async def _output(app: App, called: CalledCommand, command: str) -> str:
     refusal = f"/{called.file.name}: {one_line(command, max_chars=120)!r} is not run"
-    found = command_tool(app.tools.tools(), refusal)
-    if not _is_meant(app, called, found, command):
+    shell = command_tool(app.tools.tools(), refusal)
+    if not _is_meant(app, called, shell, command):
         raise CommandRefused(
             f"{refusal}: it is none of its allowed-tools", hint=f"allowed-tools in {called.file.path}"
         )
     line = UnmodelledLine(text=command, session_id=app.sessions.saved.id, refusal=refusal, is_typed=False)
-    text = (await run_line(app, found, line)).text.strip()
+    text = (await run_line(app, shell, line)).text.strip()
     return text if len(text) <= MAX_OUTPUT_CHARS else f"{text[:MAX_OUTPUT_CHARS]}\n[cut]"
 
 
-def _is_meant(app: App, called: CalledCommand, found: CommandTool, command: str) -> bool:
+def _is_meant(app: App, called: CalledCommand, shell: CommandTool, command: str) -> bool:
     """Whether the command's own `allowed-tools`, where it has some, name the line."""
     if not called.file.allowed_tools:
         return True
     from caliban_permissions import Engine, RuleSet, parse_rules
 
-    spec = found.tool.spec
+    spec = shell.tool.spec
     rules = [{"pattern": pattern, "action": "allow"} for pattern in called.file.allowed_tools]
     engine = Engine(
         RuleSet(cli=parse_rules(rules, source="command line")),
@@ -80,4 +80,4 @@ def _is_meant(app: App, called: CalledCommand, found: CommandTool, command: str)
         vouched=(spec,),
         auto_allow_read_only=False,
     )
-    return engine.decide(spec, found.input(command)).action == "allow"
+    return engine.decide(spec, shell.input(command)).action == "allow"

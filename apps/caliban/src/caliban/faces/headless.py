@@ -227,14 +227,14 @@ def _called(app: App, session: Session) -> Callable[[str], LocalCommand | None] 
     """Finds the commands that prompt frames call: loaded with the first that may be one."""
     if app.options.extensions.no_commands or app.options.settings.bare:
         return None
-    found: list[Callable[[str], LocalCommand | None]] = []
+    finders: list[Callable[[str], LocalCommand | None]] = []
 
     def called(text: str) -> LocalCommand | None:
-        if not found:
+        if not finders:
             from caliban.faces.local import frame_commands
 
-            found.append(frame_commands(app, session))
-        return found[0](text)
+            finders.append(frame_commands(app, session))
+        return finders[0](text)
 
     return called
 

@@ -117,18 +117,18 @@ class HostServers:
             raise CommandRefused("tool names no tool, or arguments is no object")
         run = self._app.servers
         tools = () if run is None else run.fleet.tools()
-        found = next((one for one in tools if isinstance(one, ServerTool) and one.spec.name == name), None)
+        tool = next((one for one in tools if isinstance(one, ServerTool) and one.spec.name == name), None)
         permissions = self._app.permissions
-        if run is None or found is None or not permissions.offers(found.spec):
+        if run is None or tool is None or not permissions.offers(tool.spec):
             raise CommandRefused(f"no MCP server offers a tool {one_line(name, max_chars=80)!r} here")
-        if permissions.forbids(found.spec, args):
+        if permissions.forbids(tool.spec, args):
             raise CommandRefused("a rule denies it")
-        server = run.fleet.find(found.spec.server)
-        if server is None or found.is_new:
+        server = run.fleet.find(tool.spec.server)
+        if server is None or tool.is_new:
             raise CommandRefused(
                 "the tool is new on its server: caliban mcp review lets it in once somebody has seen it"
             )
-        result = await server.call(found.tool.name, args, lambda _: None)
+        result = await server.call(tool.tool.name, args, lambda _: None)
         structured = {"structuredContent": result.structured} if result.has_structured else {}
         content = [_content(part) for part in result.content]
         return self._sized({"content": content, "isError": result.is_error, **structured})
@@ -220,12 +220,12 @@ def _row(status: ServerStatus, server: RunServer | None) -> dict[str, Any]:
 
 
 def _annotations(claims: ToolAnnotations) -> dict[str, bool]:
-    said = {
+    hints = {
         "readOnly": claims.read_only,
         "destructive": claims.destructive,
         "openWorld": claims.open_world,
     }
-    return {name: value for name, value in said.items() if value is not None}
+    return {name: value for name, value in hints.items() if value is not None}
 
 
 def _content(part: Content) -> Mapping[str, str]:

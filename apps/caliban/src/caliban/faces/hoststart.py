@@ -44,8 +44,8 @@ class HostStart:
             there = {name for name in wanted if self._is_hosted(name)}
             brought = await self._servers.set_servers({"servers": wanted})
             errors = {name: why for name, why in brought["errors"].items() if name not in there}
-        for name, said in parking.items():
-            if said in ("parked", "already_connected") and not self._is_hosted(name):
+        for name, state in parking.items():
+            if state in ("parked", "already_connected") and not self._is_hosted(name):
                 parking[name] = "not_honoured"
                 self._hosted(name).forget()
         return {
@@ -58,8 +58,8 @@ class HostStart:
             **({"errors": errors} if errors else {}),
         }
 
-    def _park(self, name: str, said: object) -> Parking:
-        manifest = read_manifest(said)
+    def _park(self, name: str, raw: object) -> Parking:
+        manifest = read_manifest(raw)
         if not isinstance(manifest, ServerManifest):
             return manifest
         return "parked" if self._hosted(name).park(manifest) else "already_connected"

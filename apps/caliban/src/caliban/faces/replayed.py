@@ -114,7 +114,7 @@ class Player:
             ReplayOptions(
                 strict=request.strict, until=until, stop=None if until is None else self._stop(until)
             ),
-            tell=lambda told: show_notice(Notice(subtype=told.subtype, message=told.message)),
+            tell=lambda notice: show_notice(Notice(subtype=notice.subtype, message=notice.message)),
             show=self._show,
             act=self._act,
         )

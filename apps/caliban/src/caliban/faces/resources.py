@@ -22,8 +22,8 @@ MAX_RESOURCES: Final = 20
 
 def references(prompt: str, servers: Collection[str]) -> Iterator[tuple[str, str]]:
     """The resources that `prompt` names, each once: the server, one of `servers`, and the URI."""
-    found = (_named(match, servers) for match in re.finditer(REFERENCE, prompt))
-    yield from dict.fromkeys((server, uri) for server, uri in found if server in servers and uri)
+    pairs = (_named(match, servers) for match in re.finditer(REFERENCE, prompt))
+    yield from dict.fromkeys((server, uri) for server, uri in pairs if server in servers and uri)
 
 
 def without_references(prompt: str, servers: Collection[str]) -> str:

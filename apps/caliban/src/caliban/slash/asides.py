@@ -40,8 +40,8 @@ async def btw(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
     """Answer one question with a quick model."""
     if not arguments:
         raise BadArguments("/btw takes a question", hint="/btw what does this flag do?")
-    said = conversation_text(context.session.messages)
-    background = f"The conversation so far:\n\n{said}\n\n" if said else ""
+    conversation = conversation_text(context.session.messages)
+    background = f"The conversation so far:\n\n{conversation}\n\n" if conversation else ""
     return CommandAnswer.of(
         await _asked(app, context, "btw", ASIDE, f"{background}The question: {arguments}")
     )
@@ -50,10 +50,12 @@ async def btw(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
 async def recap(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
     """Summarise the conversation."""
     no_arguments("recap", arguments)
-    said = conversation_text(context.session.messages)
-    if not said:
+    conversation = conversation_text(context.session.messages)
+    if not conversation:
         raise CommandError("nothing was said yet")
-    return CommandAnswer.of(await _asked(app, context, "recap", RECAP, f"The conversation:\n\n{said}"))
+    return CommandAnswer.of(
+        await _asked(app, context, "recap", RECAP, f"The conversation:\n\n{conversation}")
+    )
 
 
 def conversation_text(messages: tuple[Message, ...]) -> str:

@@ -25,7 +25,7 @@ async def context(app: App, context: SlashContext, arguments: str) -> CommandAns
     no_arguments("context", arguments)
     session = context.session
     agent = session.agent
-    said = [message for message in session.messages if message.role != "system"]
+    messages = [message for message in session.messages if message.role != "system"]
     summaries = [message for message in session.messages if message.role == "system"][1:]
     specs = [tool.spec for tool in agent.tools.tools()]
     window = agent.provider.capabilities(agent.model).prompt_tokens
@@ -34,14 +34,14 @@ async def context(app: App, context: SlashContext, arguments: str) -> CommandAns
         pieces.append(("tools", tool_tokens(specs), f"{len(specs)} of them"))
     if summaries:
         pieces.append(("summaries", tokens(summaries), "of what was said before"))
-    pieces.append(("conversation", tokens(said), f"{len(said)} messages"))
+    pieces.append(("conversation", tokens(messages), f"{len(messages)} messages"))
     total = sum(count for _, count, _ in pieces)
     rows = tuple((kind, f"{count:,}", _share(count, window), words) for kind, count, words in pieces)
     rows += (("total", f"{total:,}", _share(total, window), "four bytes make a token"),)
     if window is not None:
         rows += (("left", f"{max(0, window - total):,}", _share(window - total, window), f"of {window:,}"),)
     parts = [ShownTable(title=agent.model, columns=("", "Tokens", "", ""), rows=rows)]
-    largest = sorted(_blocks(said), key=lambda block: -block[0])[:LARGEST]
+    largest = sorted(_blocks(messages), key=lambda block: -block[0])[:LARGEST]
     if largest:
         lines = tuple((f"{count:,}", who, words) for count, who, words in largest)
         parts.append(ShownTable(title="the largest messages", columns=("Tokens", "Of", "Begins"), rows=lines))

@@ -79,12 +79,12 @@ async def heapdump(app: App, context: SlashContext, arguments: str) -> CommandAn
         path.chmod(0o600)
     except OSError as error:
         raise CommandError(f"{path} cannot be written: {error.strerror}") from error
-    found = snapshot.statistics("lineno")
+    statistics = snapshot.statistics("lineno")
     rows = tuple(
         (f"{one.size:,}", f"{one.count:,}", one_line(str(one.traceback[0]), max_chars=200))
-        for one in found[:TOP]
+        for one in statistics[:TOP]
     )
-    total = sum(one.size for one in found)
+    total = sum(one.size for one in statistics)
     note = f"{total:,} bytes since it began, in {path}: tracemalloc.Snapshot.load reads it"
     return CommandAnswer(parts=(ShownTable(columns=("Bytes", "Blocks", "From"), rows=rows, notes=(note,)),))
 

@@ -62,8 +62,8 @@ async def export(app: App, context: SlashContext, arguments: str) -> CommandAnsw
     data = exported(saved, form, app.live.now, masker)
     # A pipe may be read slowly, or not to its end: nobody but this command waits for that.
     await run_sync(partial(write_export, place, data, force=force), abandon_on_cancel=True)
-    said = plural(_said(tuple(entry.message for entry in saved[1])), "message")
-    return CommandAnswer.of(f"{said} written to {one_line(str(place), max_chars=300)}")
+    count = plural(_said(tuple(entry.message for entry in saved[1])), "message")
+    return CommandAnswer.of(f"{count} written to {one_line(str(place), max_chars=300)}")
 
 
 def _saved(app: App, context: SlashContext) -> tuple[SessionState, tuple[StoredMessage, ...]]:

@@ -178,13 +178,13 @@ def _first_line(body: str) -> str:
 
 def folder_stamps(folders: Iterator[str]) -> Stamps:
     """Names, times and sizes of everything in `folders`. Most do not exist, which costs microseconds."""
-    found: list[tuple[str, int, int]] = []
+    stamps: list[tuple[str, int, int]] = []
     for folder in folders:
-        _look(folder, 0, found)
-    return tuple(found)
+        _look(folder, 0, stamps)
+    return tuple(stamps)
 
 
-def _look(folder: str, depth: int, found: list[tuple[str, int, int]]) -> None:
+def _look(folder: str, depth: int, stamps: list[tuple[str, int, int]]) -> None:
     try:
         with os.scandir(folder) as listing:
             entries = list(listing)
@@ -194,6 +194,6 @@ def _look(folder: str, depth: int, found: list[tuple[str, int, int]]) -> None:
         with suppress(OSError):  # such as a link that leads nowhere: the others still count
             if entry.name.endswith(".md"):
                 status = entry.stat()
-                found.append((entry.path, status.st_mtime_ns, status.st_size))
+                stamps.append((entry.path, status.st_mtime_ns, status.st_size))
             elif depth < MAX_DEPTH and entry.is_dir(follow_symlinks=False):
-                _look(entry.path, depth + 1, found)
+                _look(entry.path, depth + 1, stamps)

@@ -36,7 +36,7 @@ async def memory(app: App, context: SlashContext, arguments: str) -> CommandAnsw
         return CommandAnswer.of(memory_text(places, RunMemory(places, app.workspace, report)).rstrip())
     verb = {"edit": "path", "delete": "rm"}.get(verb, verb)
     try:
-        said = note_text(verb, name, places).rstrip()
+        text = note_text(verb, name, places).rstrip()
     except (TopicMissing, TopicRefused) as error:
         raise CommandError(error.message, hint=error.hint or "/memory lists them") from error
-    return CommandAnswer.of(said, EditFile(path=said) if verb == "path" else None)
+    return CommandAnswer.of(text, EditFile(path=text) if verb == "path" else None)

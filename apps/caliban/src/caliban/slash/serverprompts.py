@@ -58,7 +58,7 @@ def typed_argument(app: App, prompt: ServerPrompt, said: str) -> AskedWords | No
 def prompt_rows(
     prompts: Iterable[ServerPrompt],
     fetch: FetchPrompt,
-    asks: Callable[[ServerPrompt, str], AskedWords | None] = lambda prompt, said: None,
+    asks: Callable[[ServerPrompt, str], AskedWords | None] = lambda prompt, typed: None,
 ) -> tuple[SlashCommand, ...]:
     """A row for each prompt; one whose short name is one of ours has its long name alone.
 

@@ -34,7 +34,7 @@ def is_request(message: Message) -> bool:
         return False
     text = message.text
     ours = (is_nudge, is_background_result, is_reminder, is_update)
-    return not (text.startswith(MARK) or any(said(text) for said in ours))
+    return not (text.startswith(MARK) or any(predicate(text) for predicate in ours))
 
 
 def requests(messages: Sequence[Message]) -> tuple[int, ...]:

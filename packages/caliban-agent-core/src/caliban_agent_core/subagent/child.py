@@ -172,8 +172,8 @@ class SubAgentRun:
             "output_tokens": end.usage.output_tokens,
         }
         if end.stop.ok:
-            said = "\n\n".join(filter(None, (text or "It said nothing.", self._note())))
-            return ToolOutput.of(said, details=details)
+            summary = "\n\n".join(filter(None, (text or "It said nothing.", self._note())))
+            return ToolOutput.of(summary, details=details)
         last = f"\n\nThe last it said:\n{text}" if text else ""
         return ToolOutput.of(
             f"Error: the agent ended before it was done: {end.stop.message}{last}",

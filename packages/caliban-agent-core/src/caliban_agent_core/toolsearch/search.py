@@ -46,29 +46,29 @@ class ToolSearch:
             names = tuple(dict.fromkeys(filter(None, map(str.strip, query[len(SELECT) :].split(",")))))
             if not names:
                 raise ArgumentError(f"{SELECT} names no tool")
-            found, missing = selected(names, specs)
+            matches, missing = selected(names, specs)
         else:
-            found, missing = ranked(query, specs), ()
-        return self._answer(query, found[: min(most, self._active.deferral.max_active)], missing, specs)
+            matches, missing = ranked(query, specs), ()
+        return self._answer(query, matches[: min(most, self._active.deferral.max_active)], missing, specs)
 
     def _answer(
-        self, query: str, found: tuple[ToolSpec, ...], missing: tuple[str, ...], specs: tuple[ToolSpec, ...]
+        self, query: str, matches: tuple[ToolSpec, ...], missing: tuple[str, ...], specs: tuple[ToolSpec, ...]
     ) -> ToolOutput:
-        names = [spec.name for spec in found]
+        names = [spec.name for spec in matches]
         gone = self._active.use(*names)
         self._active.use(*reversed(names))  # of these the best one goes last
-        told = one_line(query, max_chars=100)
+        shown = one_line(query, max_chars=100)
         lines = []
-        if found:
-            count = plural(len(found), "tool")
-            lines.append(f"→ ToolSearch {told!r}: {count}, to be called from your next reply on")
-            lines += map(_line, found)
+        if matches:
+            count = plural(len(matches), "tool")
+            lines.append(f"→ ToolSearch {shown!r}: {count}, to be called from your next reply on")
+            lines += map(_line, matches)
         else:
-            lines.append(f"→ ToolSearch {told!r}: nothing is found")
+            lines.append(f"→ ToolSearch {shown!r}: nothing is found")
         if missing:
             unknown = ", ".join(one_line(name, max_chars=80) for name in missing[:MAX_RESULTS])
             lines.append(f"no tool that is held back is called {unknown}")
-        if not found:
+        if not matches:
             lines.append(f"there are: {_names(specs)}")
         if gone:
             lines.append(gone_words(gone, self._active))

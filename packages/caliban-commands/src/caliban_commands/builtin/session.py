@@ -48,8 +48,8 @@ async def compact(context: SlashContext, arguments: str) -> CommandAnswer:
         for event in compacted.events
         if isinstance(event, HistoryReplaced) and event.tokens_before
     ]
-    told = f" (about {sizes[-1][0]:,} tokens are {sizes[-1][1]:,} now)" if sizes else ""
-    shown = ShownText(markdown=f"the conversation is a summary now{told}; /undo puts it back")
+    note = f" (about {sizes[-1][0]:,} tokens are {sizes[-1][1]:,} now)" if sizes else ""
+    shown = ShownText(markdown=f"the conversation is a summary now{note}; /undo puts it back")
     return CommandAnswer(parts=(shown,), events=compacted.events)
 
 
@@ -59,8 +59,8 @@ async def undo(context: SlashContext, arguments: str) -> CommandAnswer:
     event = context.session.undo_compaction()
     if event is None:
         raise CommandError("nothing of this conversation was summarised, or what was is not known any more")
-    said = sum(message.role != "system" for message in event.messages)
-    return CommandAnswer.of(f"what was summarised is there again: {plural(said, 'message')}")
+    count = sum(message.role != "system" for message in event.messages)
+    return CommandAnswer.of(f"what was summarised is there again: {plural(count, 'message')}")
 
 
 async def cost(context: SlashContext, arguments: str) -> CommandAnswer:
@@ -103,8 +103,8 @@ async def loop(context: SlashContext, arguments: str) -> CommandAnswer:
             shown = one_line(flag, max_chars=60)
             raise BadArguments(f"/loop does not know {shown}", hint="/loop [--n=COUNT] [--interval=SECONDS]")
     prompt = re.sub(FLAG, "", arguments).strip()
-    said = any(m.role == "user" and m.text and not m.tool_results for m in context.session.messages)
-    if not prompt and not said:
+    has_prompt = any(m.role == "user" and m.text and not m.tool_results for m in context.session.messages)
+    if not prompt and not has_prompt:
         raise CommandError("there is no prompt yet to be sent again", hint="/loop [prompt] says one")
     effect = RepeatPrompt(count=count, interval_s=interval_s, text=prompt)
     return CommandAnswer.of(

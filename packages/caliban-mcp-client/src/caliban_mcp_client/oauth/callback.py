@@ -62,9 +62,11 @@ class CallbackAnswer(Struct, frozen=True, kw_only=True):
         error = self.params.get("error")
         if error is not None:
             code = one_line(error, max_chars=60)
-            said = one_line(self.params.get("error_description", ""), max_chars=200)
+            description = one_line(self.params.get("error_description", ""), max_chars=200)
             words = "the login was refused" if code == "access_denied" else "the authorisation server refused"
-            raise LoginFailed("denied", f"{words}: {code}" + (f" ({said})" if said else ""), code=code)
+            raise LoginFailed(
+                "denied", f"{words}: {code}" + (f" ({description})" if description else ""), code=code
+            )
         code = self.params.get("code", "")
         if not code:
             raise LoginFailed("callback", "the answer holds no code")

@@ -68,21 +68,21 @@ def _says_more(one: Challenge, other: Challenge) -> bool:
 
 def _challenges(header: str) -> list[tuple[str, dict[str, str]]]:
     """Schemes in lower case, with their parameters."""
-    found: list[tuple[str, dict[str, str]]] = []
+    challenges: list[tuple[str, dict[str, str]]] = []
     at = 0
     while at < len(header):
         scheme = _SCHEME.match(header, at)
         param = None if scheme else _PARAM.match(header, at)
         if scheme is not None:
-            found.append((scheme[1].lower(), {}))
+            challenges.append((scheme[1].lower(), {}))
             at = scheme.end()
         elif param is not None and param.end() > at:
-            if not found:
-                found.append(("bearer", {}))
+            if not challenges:
+                challenges.append(("bearer", {}))
             quoted, plain = param[2], param[3]
             value = re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL) if quoted is not None else plain
-            found[-1][1].setdefault(param[1].lower(), value)
+            challenges[-1][1].setdefault(param[1].lower(), value)
             at = param.end()
         else:
             at += 1
-    return found
+    return challenges

@@ -71,9 +71,9 @@ async def find_auth_server(
         issuers = (options.issuer,)
     for issuer in sorted(issuers, key=lambda one: one != known):
         check_endpoint(issuer, "the issuer", fetcher.reach)
-        found = await _described_server(issuer, options, fetcher, is_named=bool(resource.issuers))
-        if found is not None:
-            return found
+        server = await _described_server(issuer, options, fetcher, is_named=bool(resource.issuers))
+        if server is not None:
+            return server
     if resource.issuers:
         raise LoginFailed(
             "metadata",

@@ -137,8 +137,8 @@ async def reach_of(url: str) -> Reach:
     if is_loopback(host):
         return "loopback"
     try:
-        found = await anyio.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
+        entries = await anyio.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         return "public"
-    addresses = [str(entry[4][0]) for entry in found]
+    addresses = [str(entry[4][0]) for entry in entries]
     return "public" if not addresses or any(map(is_public, addresses)) else "private"

@@ -116,11 +116,11 @@ def _read(answer: Answer, wanted: TokenAuth, redirect_uri: str, learn: Callable[
     if answer.status not in (200, 201) or not client_id:
         code = one_line(text_of(data, "error"), max_chars=60)
         why = one_line(text_of(data, "error_description") or text_of(data, "message"), max_chars=200)
-        said = ", ".join(filter(None, (code, why)))
+        reason = ", ".join(filter(None, (code, why)))
         raise LoginFailed(
             "client",
             f"the authorisation server registered no client: status {answer.status}"
-            f"{f' ({said})' if said else ''}",
+            f"{f' ({reason})' if reason else ''}",
             hint="register one by hand, and put its client_id into the server's oauth_config",
             code=code,
         )

@@ -180,12 +180,12 @@ def _scope(scopes: tuple[str, ...]) -> dict[str, str]:
 def _refused(answer: Answer, what: str) -> LoginFailed:
     data: Mapping[str, Any] = answer.data or {}
     code = one_line(text_of(data, "error"), max_chars=60)
-    said = one_line(text_of(data, "error_description"), max_chars=200)
+    description = one_line(text_of(data, "error_description"), max_chars=200)
     if not code:
         words = f"{what} gave no token: status {answer.status}"
         is_for_now = answer.status >= 500 or answer.status == 429
         return LoginFailed("unreachable" if is_for_now else "token", words)
-    words = f"{what} refused: {code}" + (f" ({said})" if said else "")
+    words = f"{what} refused: {code}" + (f" ({description})" if description else "")
     is_for_now = code in ("temporarily_unavailable", "server_error", "slow_down")
     return LoginFailed("unreachable" if is_for_now else "token", words, code=code)
 

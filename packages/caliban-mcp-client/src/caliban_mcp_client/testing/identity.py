@@ -55,8 +55,10 @@ class IdentityWorld(OAuthWorld):
 
     def signed_in(self, **claims: Any) -> str:
         """An ID token of the provider; `claims` change those that it has."""
-        said = {"iss": self.idp, "aud": IDP_CLIENT, "sub": "ada", "exp": 4_000_000_000, **claims}
-        token = ".".join(_coded(part) for part in ({"alg": "ES256", "typ": "JWT"}, said, self._next("sig")))
+        payload = {"iss": self.idp, "aud": IDP_CLIENT, "sub": "ada", "exp": 4_000_000_000, **claims}
+        token = ".".join(
+            _coded(part) for part in ({"alg": "ES256", "typ": "JWT"}, payload, self._next("sig"))
+        )
         self._signed_in.add(token)
         return token
 
@@ -68,8 +70,12 @@ class IdentityWorld(OAuthWorld):
         with self._lock:
             self.log.append((method, path))
             if path == f"{IDP_PATH}/.well-known/openid-configuration":
-                said = {"issuer": self.idp, "token_endpoint": f"{self.idp}/token", **self.identity.metadata}
-                return json_reply(200, {name: value for name, value in said.items() if value is not None})
+                metadata = {
+                    "issuer": self.idp,
+                    "token_endpoint": f"{self.idp}/token",
+                    **self.identity.metadata,
+                }
+                return json_reply(200, {name: value for name, value in metadata.items() if value is not None})
             if path == f"{IDP_PATH}/token":
                 return self._exchange(headers, body)
             return 404, {"content-type": "text/plain"}, b"there is nothing here"
@@ -91,7 +97,7 @@ class IdentityWorld(OAuthWorld):
         scope = form.get("scope", "") if rules.scope is None else rules.scope
         jag = self._next("jag")
         self.made[jag] = {"aud": form["audience"], "resource": form.get("resource", ""), "scope": scope}
-        said = {
+        answer = {
             "issued_token_type": ID_JAG,
             "access_token": jag,
             "token_type": "N_A",
@@ -99,7 +105,7 @@ class IdentityWorld(OAuthWorld):
             **({"scope": scope} if scope else {}),
             **rules.given,
         }
-        return json_reply(200, {name: value for name, value in said.items() if value is not None})
+        return json_reply(200, {name: value for name, value in answer.items() if value is not None})
 
     def _redeemed(self, form: Mapping[str, str], client_id: str) -> Reply:
         if form.get("grant_type") != JWT_BEARER:

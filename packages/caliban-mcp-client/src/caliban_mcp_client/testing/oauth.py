@@ -141,13 +141,13 @@ class OAuthWorld:
         rules = self.rules
         where = {"header": "/described", "path": f"{PROTECTED}{MCP_PATH}", "root": PROTECTED, "nowhere": ""}
         if path == where[rules.resource_at]:
-            said: dict[str, Any] = {
+            metadata: dict[str, Any] = {
                 "resource": self.url if rules.resource is None else rules.resource,
                 "authorization_servers": [self.issuer] if rules.issuers is None else list(rules.issuers),
             }
             if rules.resource_scopes is not None:
-                said["scopes_supported"] = list(rules.resource_scopes)
-            return json_reply(200, said)
+                metadata["scopes_supported"] = list(rules.resource_scopes)
+            return json_reply(200, metadata)
         places = {
             "oauth": f"{AUTH}{ISSUER_PATH}",
             "openid": f"{OPENID}{ISSUER_PATH}",
@@ -160,7 +160,7 @@ class OAuthWorld:
 
     def _metadata(self) -> dict[str, Any]:
         rules = self.rules
-        said: dict[str, Any] = {
+        metadata: dict[str, Any] = {
             "issuer": self.issuer,
             "authorization_endpoint": f"{self.issuer}/authorize",
             "token_endpoint": f"{self.issuer}/token",
@@ -172,7 +172,7 @@ class OAuthWorld:
             "scopes_supported": list(rules.server_scopes) or None,
             **rules.metadata,
         }
-        return {name: value for name, value in said.items() if value is not None}
+        return {name: value for name, value in metadata.items() if value is not None}
 
     def _register(self, body: bytes) -> Reply:
         asked = json.loads(body)
@@ -180,8 +180,8 @@ class OAuthWorld:
         client_id, method = self._next("client"), asked.get("token_endpoint_auth_method", "none")
         secret = "" if method == "none" else self._next("client-secret")
         self._secrets[client_id] = (secret, method)
-        said = {**asked, "client_id": client_id} | ({"client_secret": secret} if secret else {})
-        return json_reply(201, said)
+        registration = {**asked, "client_id": client_id} | ({"client_secret": secret} if secret else {})
+        return json_reply(201, registration)
 
     def _token(self, headers: Mapping[str, str], body: bytes) -> Reply:
         form = {name: values[0] for name, values in parse_qs(body.decode()).items()}
@@ -195,8 +195,8 @@ class OAuthWorld:
         if form.get("grant_type") == "refresh_token":
             return self._refreshed(form)
         if form.get("grant_type") == "client_credentials":
-            said = self._tokens(form.get("scope", ""))
-            return json_reply(200, {name: value for name, value in said.items() if name != "refresh_token"})
+            tokens = self._tokens(form.get("scope", ""))
+            return json_reply(200, {name: value for name, value in tokens.items() if name != "refresh_token"})
         return self._redeemed(form, client_id)
 
     def _redeemed(self, form: Mapping[str, str], client_id: str) -> Reply:
@@ -225,14 +225,14 @@ class OAuthWorld:
             del self._refresh[token]
             self._used.add(token)
         self.refreshes += 1
-        said = self._tokens(scope)
-        return json_reply(200, said if self.rules.rotates else {**said, "refresh_token": None})
+        tokens = self._tokens(scope)
+        return json_reply(200, tokens if self.rules.rotates else {**tokens, "refresh_token": None})
 
     def _tokens(self, scope: str) -> dict[str, Any]:
         access, refresh = self._next("access"), self._next("refresh")
         self._access[access] = scope
         self._refresh[refresh] = scope
-        said = {
+        tokens = {
             "access_token": access,
             "token_type": "Bearer",
             "expires_in": self.rules.expires_in,
@@ -240,7 +240,7 @@ class OAuthWorld:
             **({"scope": scope} if scope else {}),
             **self.rules.token,
         }
-        return {name: value for name, value in said.items() if value is not None}
+        return {name: value for name, value in tokens.items() if value is not None}
 
     def _mcp(self, method: str, headers: Mapping[str, str], body: bytes) -> Reply:
         token = headers.get("authorization", "").removeprefix("Bearer ")

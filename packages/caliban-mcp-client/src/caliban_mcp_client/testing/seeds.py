@@ -91,19 +91,19 @@ async def faults_of(seed: int, runner: Runner) -> list[str]:
     """Play a seed, and say what went wrong: a hang, a wrong answer, somebody else's error, an orphan."""
     play = play_of(seed)
     faults: list[str] = []
-    said: list[str] = []
+    output: list[str] = []
     with anyio.move_on_after(_HANG_S) as scope:
         try:
-            said += await _played(seed, play, runner, faults)
+            output += await _played(seed, play, runner, faults)
         except ConnectError as error:
-            said.append(error.stderr)
+            output.append(error.stderr)
             if play.is_kind:
                 faults.append(f"no conversation: {error}")
         except McpError as error:
             faults.append(f"outside of a call: {error!r}")
     if scope.cancelled_caught:
         faults.append(f"it hung for {_HANG_S:g} s")
-    faults += [f"an orphan: {pid}" for pid in await _orphans("".join(said))]
+    faults += [f"an orphan: {pid}" for pid in await _orphans("".join(output))]
     return [f"{fault} (seed {seed}: {play.words})" for fault in faults]
 
 

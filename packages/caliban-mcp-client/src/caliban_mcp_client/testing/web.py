@@ -111,8 +111,8 @@ class WebServer:
             return {
                 "result": {"resultType": "input_required", "inputRequests": wanted, "requestState": "é+/="}
             }
-        told = {"params": params}
-        return {"result": {"content": [{"type": "text", "text": json.dumps(told)}]}}
+        received = {"params": params}
+        return {"result": {"content": [{"type": "text", "text": json.dumps(received)}]}}
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -244,8 +244,8 @@ class _Handler(BaseHTTPRequestHandler):
         """Ask a person by the stream of a call, and answer with what was said."""
         waiting = self.web.waiting["asked"] = queue.Queue()
         self.stream(_event({"jsonrpc": "2.0", "id": 0, "method": "elicitation/create", "params": dict(FORM)}))
-        said = waiting.get(timeout=_HANG_S)
-        text = {"type": "text", "text": json.dumps(said.get("result"))}
+        answer = waiting.get(timeout=_HANG_S)
+        text = {"type": "text", "text": json.dumps(answer.get("result"))}
         self.wfile.write(_event({**body, "result": {"content": [text]}}).encode())
 
     def old(self, frame: Frame) -> None:

@@ -71,7 +71,7 @@ def compress_left(directory: Path) -> None:
 
 def archives(directory: Path) -> tuple[Path, ...]:
     """The logs that were put away, oldest first; of one that is there twice the complete copy."""
-    found: dict[tuple[str, int], Path] = {}
+    logs: dict[tuple[str, int], Path] = {}
     try:
         names = sorted(path.name for path in directory.iterdir())
     except (FileNotFoundError, NotADirectoryError):
@@ -79,8 +79,8 @@ def archives(directory: Path) -> tuple[Path, ...]:
     for name in names:
         match = _ARCHIVE.fullmatch(name)
         if match is not None:  # sorted, `x.jsonl.gz` comes behind `x.jsonl`
-            found[match[1], int(match[2] or 1)] = directory / name
-    return tuple(found[key] for key in sorted(found))
+            logs[match[1], int(match[2] or 1)] = directory / name
+    return tuple(logs[key] for key in sorted(logs))
 
 
 def _free_names(directory: Path, now: datetime) -> Iterator[Path]:

@@ -96,9 +96,9 @@ def auto_lists(files: Mapping[str, Mapping[str, object]]) -> AutoLists:
         for key, value in table.items():
             name = cast(ListName, key)
             merged.setdefault(name, {}).update(dict.fromkeys(_entries(name, value, source)))
-    found = {name: tuple(merged[name]) if name in merged else DEFAULTS[name] for name in LISTS}
+    lists = {name: tuple(merged[name]) if name in merged else DEFAULTS[name] for name in LISTS}
     return AutoLists(
-        hard_deny=found["hard_deny"], soft_deny=found["soft_deny"], allow=(*found["allow"], *found["env"])
+        hard_deny=lists["hard_deny"], soft_deny=lists["soft_deny"], allow=(*lists["allow"], *lists["env"])
     )
 
 

@@ -68,14 +68,14 @@ class Below:
     def parts(self, *, exact: bool) -> Iterator[JudgedPart]:
         """The parts that are denied or asked about; none for doubts where a rule is the whole command."""
         for kind in self._kinds():
-            found: dict[tuple[str, bool], JudgedPart] = {}
+            judged: dict[tuple[str, bool], JudgedPart] = {}
             for part in self._found(kind):
                 doubtful = bool(part.human_only)
                 if not (doubtful and exact):
-                    found.setdefault((part.action, doubtful), part)
+                    judged.setdefault((part.action, doubtful), part)
                 if part.action == "deny":
                     break
-            yield from found.values()
+            yield from judged.values()
 
     def _kinds(self) -> Iterator[_Kind]:
         kinds: tuple[tuple[tuple[str, ...], PartKind, str, _Reaches], ...] = (
@@ -131,8 +131,8 @@ class Below:
         self, kind: _Kind, simple: SimpleSubject, argv: tuple[str, ...], place: str
     ) -> Iterator[JudgedPart]:
         """The files that an inner command names by its wildcards."""
-        found = read_candidates(argv) if kind.part == "read" else all_write_targets(argv)
-        for name in islice(found, _MAX_NAMES) if simple.hidden else ():
+        candidates = read_candidates(argv) if kind.part == "read" else all_write_targets(argv)
+        for name in islice(candidates, _MAX_NAMES) if simple.hidden else ():
             yield from self._ruled(kind, simple, name, place)
 
     def _ruled(self, kind: _Kind, simple: SimpleSubject, name: str, place: str) -> Iterator[JudgedPart]:
@@ -228,7 +228,7 @@ class Below:
         forms = [argv for argv in simple.forms.commands if argv and argv != simple.parsed.argv]
         forms = forms[:_MAX_COMMANDS]
         for argv in forms:
-            lists = [found.reaches for other in forms if (found := listed(other, None)).reaches]
+            lists = [printed.reaches for other in forms if (printed := listed(other, None)).reaches]
             inner = Fed(tuple(reach for reaches in lists for reach in reaches)) if lists else fed
             for place in places:
                 yield self._expanded(argv, simple, place), inner, place

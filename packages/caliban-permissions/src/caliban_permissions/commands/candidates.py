@@ -105,10 +105,10 @@ def _in_word(word: str) -> Iterator[str]:
 def _of_its_own(name: str, argv: tuple[str, ...]) -> Iterator[str]:
     """The files that a program is told of in a language of its own."""
     if name in _SEDS:
-        yield from (found for word in argv[1:] for found in _SED_READS.findall(word))
+        yield from (path for word in argv[1:] for path in _SED_READS.findall(word))
         does_more = any(item.why == DOES_MORE for item in side_effects(argv))
         if does_more and any(map(_SED_RUNS.search, argv[1:])):
-            words = (found for word in argv[1:] for found in _SED_WORDS.findall(word.replace("\\/", "/")))
+            words = (piece for word in argv[1:] for piece in _SED_WORDS.findall(word.replace("\\/", "/")))
             for word in words:
                 yield word
                 yield word.rpartition("/")[0]

@@ -108,16 +108,16 @@ class ShellCommand:
     @cached_property
     def scripts(self) -> tuple[tuple[str, str], ...]:
         """The scripts in it as far as a bound, each with the directories that it may run in."""
-        found = [
+        scripts = [
             (text, base)
             for simple in self.simple_commands
             for base in simple.bases
             for text in simple.forms.scripts
         ]
-        found += ((text, self.cwd) for forms in self.other_forms for text in forms.scripts)
+        scripts += ((text, self.cwd) for forms in self.other_forms for text in forms.scripts)
         if not self.line.clear:
-            found += ((text, self.cwd) for text in loose_scripts(self.text))
-        return tuple(dict.fromkeys(found))[:_MAX_SCRIPTS]
+            scripts += ((text, self.cwd) for text in loose_scripts(self.text))
+        return tuple(dict.fromkeys(scripts))[:_MAX_SCRIPTS]
 
     @cached_property
     def told(self) -> bool:
@@ -274,7 +274,7 @@ class ShellCommand:
         for word in words[-1:]:
             names = word_names(word, bases, self.place.home, self.directories) or ()
             for name in names[:_MAX_BASES]:
-                yield from (found for base in bases for found in resolve(name, self.place, base).canonicals)
+                yield from (path for base in bases for path in resolve(name, self.place, base).canonicals)
 
     def _moved(self, target: str, names: tuple[str, ...]) -> Iterator[str]:
         """The directories that a `cd` may lead to from where the shell is, by one of its `names` for that.

@@ -75,7 +75,7 @@ def dangers(command: ShellCommand) -> Iterator[Danger]:
     """The destructive commands in a command, under any wrapper."""
     place = command.place
     fed: str | None = ""  # neither is looked for before something deletes
-    said = ""
+    target = ""
     for text, bases in _commands(command):
         argv = tuple(text.split(" "))
         if argv[0] not in _DELETERS and not argv[0].startswith(_FORMATTERS):
@@ -85,8 +85,8 @@ def dangers(command: ShellCommand) -> Iterator[Danger]:
             why = fed = _fed(command) if fed == "" else fed
         if why is not None:
             yield Danger(text.replace(HOLE, "?"), why, True)
-        elif _unknown_delete(argv) and (said := said or _said(command)) and any(map(_is_unknown, argv)):
-            yield Danger(text.replace(HOLE, "?"), f"it may change all of {said}", True)
+        elif _unknown_delete(argv) and (target := target or _said(command)) and any(map(_is_unknown, argv)):
+            yield Danger(text.replace(HOLE, "?"), f"it may change all of {target}", True)
         elif _unknown_delete(argv):
             yield Danger(text.replace(HOLE, "?"), "what it deletes is known only when it runs", False)
     for redirect in command.redirects:
@@ -269,7 +269,7 @@ def _with_places(command: ShellCommand) -> Iterator[Forms]:
 def _assigned(raw: str, values: Mapping[str, str]) -> str:
     """A word with the values that the line itself gives to variables."""
     for _ in range(_MAX_HOPS if values else 0):
-        raw = _VARIABLE.sub(lambda found: values.get(found[1] or found[2], found[0])[:_MAX_VALUE], raw)
+        raw = _VARIABLE.sub(lambda match: values.get(match[1] or match[2], match[0])[:_MAX_VALUE], raw)
         if "$" not in raw or len(raw) > _MAX_VALUE:
             break
     return raw

@@ -74,8 +74,8 @@ def possible_targets(argv: tuple[str, ...]) -> Iterator[str]:
     harmless = name in _ONLY_READ or (name == "git" and bool(_GIT_ONLY_READS.intersection(argv[1:2])))
     if (harmless and not effects) or any(True for _ in write_targets(argv)):
         return
-    said = (word for word in argv[1:] if not (name in _ONLY_READ and word.startswith("--exclude")))
-    tokens = (token for word in said for token in _tokens(word, in_sed=name in ("sed", "gsed")))
+    words = (word for word in argv[1:] if not (name in _ONLY_READ and word.startswith("--exclude")))
+    tokens = (token for word in words for token in _tokens(word, in_sed=name in ("sed", "gsed")))
     for number, token in enumerate(
         token for token in tokens if "/" in token or "." in token[:1] or "." in token[-9:]
     ):

@@ -192,8 +192,8 @@ class _Explorer:
             pattern = self.home + word.glob[1:] if word.at_home else word.glob
             names = expand(pattern, self.base, self.directories)
             self.unknown = self.unknown or names is None
-            for found in names or ():
-                self.queue.append(((found, *simple.argv[index + 1 :]), depth))
+            for path in names or ():
+                self.queue.append(((path, *simple.argv[index + 1 :]), depth))
 
     def _delegated(self, words: tuple[str, ...]) -> None:
         """What an option or a script in the arguments runs: a command may begin anywhere in it."""

@@ -310,9 +310,9 @@ class _CommandJudge:
     def _of_doubts(self, names: Iterable[str], tools: tuple[str, ...]) -> Iterator[PathSubject]:
         """The files that what no simple command shows may name."""
         for name in dict.fromkeys(filter(None, names)):
-            found = resolve(name.replace(HOLE, "?"), self.place, self.command.cwd)
-            if found.refused is None:
-                yield PathSubject(tools, found)
+            resolved = resolve(name.replace(HOLE, "?"), self.place, self.command.cwd)
+            if resolved.refused is None:
+                yield PathSubject(tools, resolved)
 
     def _read_by_groups(self) -> Iterator[PathSubject]:
         """The files that groups and loops are given as input."""

@@ -71,16 +71,16 @@ def with_written(forms: Forms, argv: tuple[str, ...], files: tuple[Written, ...]
 def _written(simple: SimpleCommand) -> Iterator[Written]:
     argv = simple.argv
     name = program(argv[0]) if argv else ""
-    said = text_said(simple)
+    text = text_said(simple)
     for redirect in simple.redirects:
         if redirect.writes:
-            yield Written(name=redirect.target.text, text=said)
+            yield Written(name=redirect.target.text, text=text)
     if name not in _COPIES:
         return
     operands = [word for word in argv[1:] if not word.startswith("-")]
     source = operands[0] if name in ("cp", "ln", "mv", "install") and len(operands) > 1 else None
     for _, target in write_targets(argv):
-        yield Written(name=target, text=said if name == "tee" else None, source=source)
+        yield Written(name=target, text=text if name == "tee" else None, source=source)
 
 
 def text_said(simple: SimpleCommand) -> str | None:

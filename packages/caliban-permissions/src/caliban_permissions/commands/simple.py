@@ -166,10 +166,10 @@ class SimpleSubject:
         """Every command that the simple command is or may run, as text for deny and ask rules."""
         forms = simple_forms(self.parsed, self.bases[0], self.command.place.home, self.command.text)
         forms = with_written(forms, self.parsed.argv, self.command.written)
-        said = self.command.given(self.parsed) if self.parsed.argv else None
-        if said is None:
+        given = self.command.given(self.parsed) if self.parsed.argv else None
+        if given is None:
             return forms
-        return with_input(forms, self.parsed.argv, said, self.bases[0], self.command.place.home)
+        return with_input(forms, self.parsed.argv, given, self.bases[0], self.command.place.home)
 
     @cached_property
     def expanded(self) -> tuple[tuple[int, str], ...] | None:
@@ -332,13 +332,13 @@ class SimpleSubject:
         if HOLE in text:
             return PathNames(text.replace(HOLE, "?"), uncertain="its name is known only when it runs")
         place, home = self.command.place, self.command.place.home
-        found = [
+        meanings = [
             resolve(each, place, base)
             for base in self.bases
             for each in readings(text, base, home, self.been)
         ]
-        names = found[0]
-        for other in found[1:]:
+        names = meanings[0]
+        for other in meanings[1:]:
             names = replace(
                 names,
                 names=tuple(dict.fromkeys((*names.names, *other.names))),

@@ -58,10 +58,10 @@ def feeders(pieces: Sequence[object], simple: SimpleCommand) -> Iterator[SimpleC
     """The commands in front of one in its pipe, the next one first, as far as a bound."""
 
     def backwards() -> Iterator[SimpleCommand]:
-        found = feeder(pieces, simple)
-        while found is not None:
-            yield found
-            found = feeder(pieces, found)
+        source = feeder(pieces, simple)
+        while source is not None:
+            yield source
+            source = feeder(pieces, source)
 
     return islice(backwards(), _MAX_FEEDERS)
 

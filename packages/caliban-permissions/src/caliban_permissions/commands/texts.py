@@ -193,8 +193,8 @@ def _texts(argv: tuple[str, ...]) -> Iterable[int]:
     grammar = _GRAMMARS.get((name, "" if skip == 1 else "".join(argv[1:2])))
     if grammar is None or not _only_prints(argv):
         return ()
-    found = _Reading(grammar, argv, skip)
-    return found.places() if found.known else ()
+    reading = _Reading(grammar, argv, skip)
+    return reading.places() if reading.known else ()
 
 
 def _only_prints(argv: tuple[str, ...]) -> bool:

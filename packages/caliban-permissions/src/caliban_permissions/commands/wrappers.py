@@ -284,8 +284,8 @@ def may_run_input(argv: tuple[str, ...], *, given: bool = False) -> bool:
     if name in SHELLS or name in _READS_FILE:
         return any(_INPUT.match(word) for word in argv[1:])
     if name in _READS_PROGRAM and not given:
-        said = any(word != "-" and not _NO_PROGRAM.fullmatch(word) for word in argv[1:])
-        return not said or any(_INPUT.match(word) for word in argv[1:])
+        has_program = any(word != "-" and not _NO_PROGRAM.fullmatch(word) for word in argv[1:])
+        return not has_program or any(_INPUT.match(word) for word in argv[1:])
     if name in INPUT_IS_CODE:
         return not given and not _is_told(name, argv)
     if name not in ("xargs", "gxargs"):

@@ -55,10 +55,10 @@ def _is_left_out(search: _Search, parts: tuple[str, ...], *, is_folder: bool) ->
             if name in _OF_GIT and (search.top is None or depth < search.top):
                 break
             ignoring = "/".join(("", *parts[:depth], name))
-            found = _verdict(ignoring, parts[depth:], is_folder=is_folder, with_paths=depth >= search.root)
-            if found is not None:
-                if not found or name not in _OF_ONE_PROGRAM:
-                    return found
+            verdict = _verdict(ignoring, parts[depth:], is_folder=is_folder, with_paths=depth >= search.root)
+            if verdict is not None:
+                if not verdict or name not in _OF_ONE_PROGRAM:
+                    return verdict
                 break
     return False
 

@@ -57,12 +57,12 @@ def listed(argv: Sequence[str], fed: Fed | None) -> Fed:
     if name == "git":
         return git_lists(argv)
     if name in RIPGREPS or name in GREPS:
-        found = tuple(grep_reaches(argv))
-        if not found and fed is not None:
+        reaches = tuple(grep_reaches(argv))
+        if not reaches and fed is not None:
             return _some(fed)
         lists = {"-l", "-L", "--files", "--files-with-matches", "--files-without-match"}
         names_only = any(word in lists or (word[:1] == "-" != word[1:2] and "l" in word) for word in argv)
-        return Fed(tuple(replace(reach, certain=False) for reach in found)) if names_only else UNKNOWN
+        return Fed(tuple(replace(reach, certain=False) for reach in reaches)) if names_only else UNKNOWN
     if name in ("ls", "dir"):
         words = sort_words(argv[1:], "IwT", "ignore hide width")
         shown = words.has("aA", "all", "almost-all")
@@ -94,11 +94,11 @@ def find_reaches(argv: Sequence[str]) -> list[Reach]:
     pruned, tests = _without_pruned(tests)
     # With more than one action, or with what is joined or turned round, tests say nothing of single files.
     plain = len(ends) < 2 and not {"-o", "-or", ",", "-prune", "(", ")"}.intersection(tests)
-    found = []
+    reaches = []
     for root in roots:
         reach = Reach(root=root, links=links or "-follow" in tests, spared=pruned)
-        found.append(_tested(reach, tests) if plain else replace(reach, certain=False))
-    return found
+        reaches.append(_tested(reach, tests) if plain else replace(reach, certain=False))
+    return reaches
 
 
 def _without_pruned(tests: list[str]) -> tuple[tuple[str, ...], list[str]]:

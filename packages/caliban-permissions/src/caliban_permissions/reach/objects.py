@@ -31,21 +31,24 @@ class ObjectStore:
         self._left = _MAX_OBJECTS
         self._packs: tuple[str, ...] | None = None
 
-    def read(self, id: bytes) -> tuple[str, bytes]:
-        """The kind and the content of an object; raises `UnknownObjectError`."""
+    def read(self, id: bytes, chain: int = _MAX_CHAIN) -> tuple[str, bytes]:
+        """The kind and the content of an object; raises `UnknownObjectError`.
+
+        At most `chain` others lie below it, of which each says how it differs from the next.
+        """
         self._left -= 1
         if self._left < 0:
             raise UnknownObjectError("there are too many")
         try:
             loose = self._loose(id.hex())
-            return loose if loose is not None else self._packed(id)
+            return loose if loose is not None else self._packed(id, chain)
         except (OSError, zlib.error, struct.error, ValueError, IndexError) as error:
             raise UnknownObjectError(str(error)) from error
 
     def ids(self, beginning: str) -> set[bytes]:
         """The objects whose hexadecimal ids begin so, which are four digits at least."""
-        found = {f"{beginning[:2]}{name}" for name in _names(f"{self._objects}/{beginning[:2]}")}
-        known = {bytes.fromhex(text) for text in found if text.startswith(beginning) and len(text) == 40}
+        loose_ids = {f"{beginning[:2]}{name}" for name in _names(f"{self._objects}/{beginning[:2]}")}
+        known = {bytes.fromhex(text) for text in loose_ids if text.startswith(beginning) and len(text) == 40}
         even = bytes.fromhex(beginning[: len(beginning) // 2 * 2])
         try:
             for pack in self._pack_names():
@@ -77,13 +80,13 @@ class ObjectStore:
             )
         return self._packs
 
-    def _packed(self, id: bytes) -> tuple[str, bytes]:
+    def _packed(self, id: bytes, chain: int) -> tuple[str, bytes]:
         for pack in self._pack_names():
             with open(f"{pack}.idx", "rb") as file:  # noqa: PTH123
                 offset = _offset(file, id)
             if offset is not None:
                 with open(f"{pack}.pack", "rb") as file:  # noqa: PTH123
-                    return self._at(file, offset, _MAX_CHAIN)
+                    return self._at(file, offset, chain)
         raise UnknownObjectError("it is not there")
 
     def _at(self, file: BinaryIO, offset: int, chain: int) -> tuple[str, bytes]:
@@ -108,7 +111,8 @@ class ObjectStore:
             name, base = self._at(file, offset - back, chain - 1)
         elif kind == _BY_ID:
             delta = _inflated(file, offset + at + HASH_BYTES, size)
-            name, base = self.read(head[at : at + HASH_BYTES] if at + HASH_BYTES <= len(head) else b"")
+            other = head[at : at + HASH_BYTES] if at + HASH_BYTES <= len(head) else b""
+            name, base = self.read(other, chain - 1)
         else:
             raise UnknownObjectError("its kind is not known")
         return name, _patched(base, delta)
@@ -127,6 +131,8 @@ def _bucket(file: BinaryIO, first_byte: int) -> tuple[int, int, bytes]:
         raise ValueError("an index of a pack of another kind")
     fanout = _FANOUT.unpack(file.read(1024))
     first, last = (fanout[first_byte - 1] if first_byte else 0), fanout[first_byte]
+    if not first <= last <= os.fstat(file.fileno()).st_size // HASH_BYTES:
+        raise ValueError("an index of a pack that is damaged")
     file.seek(8 + 1024 + first * HASH_BYTES)
     return fanout[255], first, file.read((last - first) * HASH_BYTES)
 
@@ -152,16 +158,17 @@ def _offset(file: BinaryIO, id: bytes) -> int | None:
 def _inflated(file: BinaryIO, offset: int, size: int) -> bytes:
     file.seek(offset)
     stream = zlib.decompressobj()
-    parts: list[bytes] = []
+    data = bytearray()
     while not stream.eof:
-        chunk = file.read(_CHUNK)
+        chunk = stream.unconsumed_tail or file.read(_CHUNK)
         if not chunk:
             raise ValueError("it is cut off")
-        parts.append(stream.decompress(chunk))
-    data = b"".join(parts)
+        data += stream.decompress(chunk, size + 1 - len(data))
+        if len(data) > size:
+            break
     if len(data) != size:
         raise ValueError("its size is another one")
-    return data
+    return bytes(data)
 
 
 def _patched(base: bytes, delta: bytes) -> bytes:
@@ -171,7 +178,7 @@ def _patched(base: bytes, delta: bytes) -> bytes:
         while delta[at] & 0x80:
             at += 1
         at += 1
-    parts: list[bytes] = []
+    data = bytearray()
     while at < len(delta):
         order = delta[at]
         at += 1
@@ -185,8 +192,10 @@ def _patched(base: bytes, delta: bytes) -> bytes:
                         at += 1
                 numbers.append(number)
             start, size = numbers[0], numbers[1] or 0x10000
-            parts.append(base[start : start + size])
+            data += base[start : start + size]
         else:
-            parts.append(delta[at : at + order])
+            data += delta[at : at + order]
             at += order
-    return b"".join(parts)
+        if len(data) > _MAX_BYTES:
+            raise ValueError("it is too large")
+    return bytes(data)

@@ -54,8 +54,8 @@ def reaches_read(argv: Sequence[str], fed: Fed | None) -> Iterator[Reach]:
             yield from grep_reaches(argv)
     elif name in FINDS or name in FDS:
         if _hands_on(argv):
-            found = find_reaches(argv) if name in FINDS else fd_reaches(argv)
-            yield from (deepened(_opened(reach), argv, reaches_read) for reach in found)
+            reaches = find_reaches(argv) if name in FINDS else fd_reaches(argv)
+            yield from (deepened(_opened(reach), argv, reaches_read) for reach in reaches)
     elif name in FEEDS or _takes_names(name, argv):
         if name not in FEEDS or _hands_on(argv):
             given = fed.reaches if fed is not None else ()

@@ -68,16 +68,16 @@ class Revisions:
 
     def file(self, id: bytes, path: str) -> bytes | None:
         """The id of a file in a commit; `None` where it has none. Raises `UnknownObjectError`."""
-        found: bytes | None = self._tree(id)
+        object_id: bytes | None = self._tree(id)
         for part in path.encode("utf-8", "surrogateescape").split(b"/"):
-            found = None if found is None else self._entries(found).get(part, (b"", None))[1]
-        return found
+            object_id = None if object_id is None else self._entries(object_id).get(part, (b"", None))[1]
+        return object_id
 
     def _named(self, base: str) -> bytes | None:
         for place in _PLACES:
-            found = self._ref(place.format(base))
-            if found is not None:
-                return self._peeled(found)
+            object_id = self._ref(place.format(base))
+            if object_id is not None:
+                return self._peeled(object_id)
         if _ID.fullmatch(base):
             ids = self.store.ids(base)
             if len(ids) > 1:
@@ -91,8 +91,8 @@ class Revisions:
         names = {line.split()[1] for line in self._packed() if len(line.split()) == 2}
         remotes = {name.split("/")[2] for name in names if name.startswith("refs/remotes/")}
         remotes |= {line[8:-2] for line in self._lines("config") if line.startswith('[remote "')}
-        found = [ref for name in sorted(remotes) if (ref := self._ref(f"refs/remotes/{name}/{base}"))]
-        return found[0] if found else None
+        refs = [ref for name in sorted(remotes) if (ref := self._ref(f"refs/remotes/{name}/{base}"))]
+        return refs[0] if refs else None
 
     def _ref(self, name: str) -> bytes | None:
         for _ in range(_MAX_HOPS):

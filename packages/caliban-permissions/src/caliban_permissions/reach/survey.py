@@ -84,8 +84,8 @@ class Survey:
                 parts = split(name)
                 for root in roots.canonicals:
                     for size in sorted({0, reach.strip} & set(range(len(parts)))):
-                        found = self._judged(guard, "/".join((root.rstrip("/"), *parts[size:])))
-                        yield from () if found is None else (found,)
+                        finding = self._judged(guard, "/".join((root.rstrip("/"), *parts[size:])))
+                        yield from () if finding is None else (finding,)
             if len(text) > _MAX_PATCH or len(names) > _MAX_ASKED:
                 yield Finding(None, None, False)
 
@@ -173,9 +173,9 @@ class Survey:
         if self._asked_left < 0:
             raise _TooManyError
         arriving = path if root == target else "/".join((target.rstrip("/"), *below))
-        found = self._judged(guard, arriving)
-        if found is not None:
-            yield replace(found, certain=reach.certain)
+        finding = self._judged(guard, arriving)
+        if finding is not None:
+            yield replace(finding, certain=reach.certain)
 
     def _judged(self, guard: Guard, path: str) -> Finding | None:
         subject = PathSubject(guard.tools, resolve(path, self.place, on_disk=True))
@@ -291,9 +291,9 @@ class Survey:
     def _of_git(self, reach: Reach, guard: Guard, root: str, path: str) -> Iterator[Finding]:
         below = split(path)[len(split(root)) :]
         if not _spared(reach, below) and self._named(reach, path, below):
-            found = self._judged(guard, path)
-            if found is not None:
-                yield replace(found, certain=reach.certain)
+            finding = self._judged(guard, path)
+            if finding is not None:
+                yield replace(finding, certain=reach.certain)
 
 
 def _staged(tree: WorkingTree) -> Callable[[IndexEntry], bool]:

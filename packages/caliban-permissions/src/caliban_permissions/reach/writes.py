@@ -44,8 +44,8 @@ def reaches_written(argv: Sequence[str], fed: Fed | None) -> Iterator[Reach]:
             yield from (Reach(root=root, empty=True) for root in operands)
     elif name in FINDS or name in FDS:
         if "-delete" in argv or any(writes_names(command) for command in inner_of(argv)):
-            found = find_reaches(argv) if name in FINDS else fd_reaches(argv)
-            yield from (replace(deepened(reach, argv, reaches_written), empty=True) for reach in found)
+            reaches = find_reaches(argv) if name in FINDS else fd_reaches(argv)
+            yield from (replace(deepened(reach, argv, reaches_written), empty=True) for reach in reaches)
     elif name in FEEDS:
         if any(writes_names(command) for command in inner_of(argv)):
             given = fed.reaches if fed is not None else ()

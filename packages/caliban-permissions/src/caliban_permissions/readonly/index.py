@@ -67,9 +67,9 @@ def index_entries(index: Path) -> tuple[IndexEntry, ...] | None:
     if signature != b"DIRC" or version not in _VERSIONS or count > _MAX_ENTRIES:
         return None
     for size in _HASH_BYTES:
-        found = _entries(data, count, size)
-        if found is not None:
-            return found
+        entries = _entries(data, count, size)
+        if entries is not None:
+            return entries
     return None
 
 

@@ -76,10 +76,10 @@ def in_working_tree(directory: str) -> bool:
 
 def tracked_names(directory: str) -> tuple[str, ...] | None:
     """The names that the index of the repository holds; `None` where they cannot be read."""
-    found = [Path(entry) for entry in _candidates(directory)]
-    if len(found) != 1:
+    candidates = [Path(entry) for entry in _candidates(directory)]
+    if len(candidates) != 1:
         return None
-    return index_names((found[0] if found[0].is_dir() else _linked(found[0])) / "index")
+    return index_names((candidates[0] if candidates[0].is_dir() else _linked(candidates[0])) / "index")
 
 
 class WorkingTree(Struct, frozen=True, kw_only=True):
@@ -140,8 +140,8 @@ def _candidates(start: str) -> Iterator[str]:
         if os.path.isfile(entry):
             yield entry
             return
-        found = [entry] if os.path.isdir(entry) else []
-        for place in (*found, *([current] if _may_be_bare(current) else [])):
+        folders = [entry] if os.path.isdir(entry) else []
+        for place in (*folders, *([current] if _may_be_bare(current) else [])):
             yield place
             if _surely(place):
                 return

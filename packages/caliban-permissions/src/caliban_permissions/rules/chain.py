@@ -112,9 +112,9 @@ class RuleChain:
 
     def guarding(self, tools: tuple[str, ...]) -> tuple[CompiledRule, ...]:
         """The deny and ask rules about some paths of these tools, in their order."""
-        found = self._guarding.get(tools)
-        if found is None:
-            found = self._guarding[tools] = tuple(
+        rules = self._guarding.get(tools)
+        if rules is None:
+            rules = self._guarding[tools] = tuple(
                 rule
                 for rule in self.written
                 if rule.action != "allow"
@@ -122,7 +122,7 @@ class RuleChain:
                 and rule.pattern.problem is None
                 and any(rule.names(tool) for tool in tools)
             )
-        return found
+        return rules
 
     def layers(self) -> tuple[tuple[Scope, tuple[Rule, ...]], ...]:
         """The rules that count, by scope, in the order of evaluation."""
@@ -170,10 +170,10 @@ class RuleChain:
         """Those of `rules` that may decide about something that goes by these names, in their order."""
         if rules is not self.all:
             return (rule for rule in rules if _concerns(rule, tools))
-        found = self._by_tools.get(tools)
-        if found is None:
-            found = self._by_tools[tools] = tuple(rule for rule in rules if _concerns(rule, tools))
-        return found
+        relevant = self._by_tools.get(tools)
+        if relevant is None:
+            relevant = self._by_tools[tools] = tuple(rule for rule in rules if _concerns(rule, tools))
+        return relevant
 
 
 def _concerns(rule: CompiledRule, tools: tuple[str, ...]) -> bool:

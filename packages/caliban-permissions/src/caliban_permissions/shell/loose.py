@@ -68,15 +68,15 @@ def loose_scripts(text: str) -> tuple[str, ...]:
 
     It ends at its bracket, or at the last one: that of a pattern in it has no opening one.
     """
-    found: dict[str, None] = {}
+    scripts: dict[str, None] = {}
     opened: list[int] = []
     for at, char in enumerate(text):
         if char == "(":
             opened.append(at)
         elif char == ")" and opened:
             start = opened.pop()
-            if text[start - 1 : start] == "$" and len(found) < _MAX_SCRIPTS:
-                found.setdefault(text[start + 1 : at])
-                found.setdefault(text[start + 1 : text.rfind(")")])
+            if text[start - 1 : start] == "$" and len(scripts) < _MAX_SCRIPTS:
+                scripts.setdefault(text[start + 1 : at])
+                scripts.setdefault(text[start + 1 : text.rfind(")")])
     rest = (text[start + 1 :] for start in opened[:_MAX_SCRIPTS] if text[start - 1 : start] == "$")
-    return tuple(dict.fromkeys((*found, *rest, *text.split("`")[1::2][:_MAX_SCRIPTS])))
+    return tuple(dict.fromkeys((*scripts, *rest, *text.split("`")[1::2][:_MAX_SCRIPTS])))

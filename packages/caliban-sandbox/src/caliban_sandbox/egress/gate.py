@@ -39,19 +39,19 @@ class HostGate:
         if port not in PORTS:
             return _refused(host, port, f"{host}:{port} is refused: only the ports 80 and 443 of {_ALLOWED}")
         if is_address(host):
-            found: tuple[str, ...] = (host.strip("[]"),)
+            addresses: tuple[str, ...] = (host.strip("[]"),)
         else:
             try:
-                found = await self._looked_up(host, port)
+                addresses = await self._looked_up(host, port)
             except (OSError, UnicodeError, TimeoutError):
-                found = ()
-        if not found:
+                addresses = ()
+        if not addresses:
             return Refusal(status=502, line=f"{host} has no address that can be found")
-        for address in found:
+        for address in addresses:
             refusal = self._odd_address(host, port, address)
             if refusal is not None:
                 return refusal
-        return found
+        return addresses
 
     def _odd_address(self, host: str, port: int, address: str) -> Refusal | None:
         if _matches_address(self._denied, address):
@@ -71,8 +71,8 @@ async def resolved(host: str, port: int) -> tuple[str, ...]:
     """The addresses that the system has for a name, without repetitions."""
     import socket
 
-    found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
+    entries = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return tuple(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
 def _matches_address(hosts: HostList, address: str) -> bool:

@@ -135,10 +135,10 @@ def _step(state: SessionState, entry: StoredMessage, price: PriceOf) -> Step:
     cost = None
     if usage is not None:
         cost = price(f"{state.provider}/{message.model or state.model}", usage, at or state.updated_at)
-    told = raw.get("finished")
+    moments = raw.get("finished")
     finished = {
         id: moment
-        for id, text in (told.items() if isinstance(told, Mapping) else ())
+        for id, text in (moments.items() if isinstance(moments, Mapping) else ())
         if (moment := stamp.from_text(text)) is not None
     }
     return Step(message=message, at=at, usage=usage, cost_usd=cost, finished=finished)

@@ -68,22 +68,24 @@ def conversation(entries: Sequence[TranscriptEntry], left_out: Omissions) -> lis
 
     Where the ids do not lead back to a beginning, it is everything in the order of the file.
     """
-    said = [entry for entry in entries if entry.type in SAID and not entry.is_aside]
-    if not said:
+    messages = [entry for entry in entries if entry.type in SAID and not entry.is_aside]
+    if not messages:
         return []
     by_id = {entry.id: entry for entry in entries if entry.id and entry.type in CHAINED}
     way: dict[str, TranscriptEntry] = {}
-    current: TranscriptEntry | None = said[-1]
+    current: TranscriptEntry | None = messages[-1]
     while current is not None and current.id and current.id not in way:
         way[current.id] = current
         if current.parent is None:
             break
         current = by_id.get(current.parent)
     else:
-        left_out.add("nothing, but its ids lead nowhere, so it is in the order of the file", said[-1].line)
-        return said
+        left_out.add(
+            "nothing, but its ids lead nowhere, so it is in the order of the file", messages[-1].line
+        )
+        return messages
     chosen = {id(entry) for entry in way.values()}
-    for entry in said:
+    for entry in messages:
         if id(entry) not in chosen:
             left_out.add("a message of another branch, or from before a summary", entry.line)
     return [entry for entry in reversed(way.values()) if entry.type in SAID and not entry.is_aside]

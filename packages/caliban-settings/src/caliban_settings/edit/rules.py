@@ -311,8 +311,8 @@ def _check_added(text: str, changed: str, rule: RuleTable, *, own_file: bool) ->
             "the form of this file does not take a further rule", hint=_CONVERT
         ) from error
     rules = [item.rule for item in after]
-    for place, found in enumerate(rules):
-        if found == rule and rules[:place] + rules[place + 1 :] == [item.rule for item in before]:
+    for place, candidate in enumerate(rules):
+        if candidate == rule and rules[:place] + rules[place + 1 :] == [item.rule for item in before]:
             return _check_rest(text, changed)
     raise SettingsNotWritten("a further rule would change what the others of this file say", hint=_CONVERT)
 

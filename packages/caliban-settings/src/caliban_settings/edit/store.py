@@ -38,16 +38,16 @@ class RuleStore(Struct, frozen=True, kw_only=True):
 
     def rules(self) -> tuple[KeptRule, ...]:
         """The rules of the scope. Raises `SettingsError` for a file that cannot be read."""
-        found: list[tuple[Path, RuleEntry, bool]] = []
+        entries: list[tuple[Path, RuleEntry, bool]] = []
         home, own = self._home()
         if home is not None:
-            found = [(home, entry, own) for entry in self._entries(home, own_file=own)]
+            entries = [(home, entry, own) for entry in self._entries(home, own_file=own)]
         for path in self._others(home):
             denies = (entry for entry in self._entries(path, own_file=False) if _denies(entry))
-            found = [*((path, entry, False) for entry in denies), *found]
+            entries = [*((path, entry, False) for entry in denies), *entries]
         return tuple(
             KeptRule(index=number, path=path, entry=entry, own_file=own, is_toml=path.suffix == ".toml")
-            for number, (path, entry, own) in enumerate(found, 1)
+            for number, (path, entry, own) in enumerate(entries, 1)
         )
 
     def add(self, rules: Sequence[RuleTable]) -> Path:

@@ -47,8 +47,8 @@ def read_value(text: str, address: KeyAddress) -> Any:
     wrong = problem(form, readings[0])
     place, words = wrong if wrong is not None else ((), "is not understood")
     below = f" ({dotted(place)})" if place else ""
-    said = "" if "got '" in words else f": {one_line(text, max_chars=80)!r}"
-    raise SettingsNotWritten(f"`{address.name}`{below} {words}{said}")
+    quoted = "" if "got '" in words else f": {one_line(text, max_chars=80)!r}"
+    raise SettingsNotWritten(f"`{address.name}`{below} {words}{quoted}")
 
 
 def with_value(text: str, address: KeyAddress, value: Any) -> str:
@@ -120,24 +120,24 @@ def check_text(text: str, scope: Scope, path: Path) -> tuple[str, ...]:
 
 def _ways_below(address: KeyAddress) -> str:
     """Which settings a table has. The names of some are for a person to choose."""
-    said = ", ".join(name for name in address.below if name != ANY_NAME)
+    names = ", ".join(name for name in address.below if name != ANY_NAME)
     chosen = f"{address.name}.{ANY_NAME} with a name of its own in place of {ANY_NAME}"
-    ways = (f"one of {said}" if said else "", chosen if ANY_NAME in address.below else "")
+    ways = (f"one of {names}" if names else "", chosen if ANY_NAME in address.below else "")
     return f"name {' or '.join(filter(None, ways))}"
 
 
 def _readings(text: str) -> tuple[Any, ...]:
     import tomllib
 
-    found: list[Any] = []
+    readings: list[Any] = []
     for is_toml in (True, False):
         try:
             table = tomllib.loads(f"v = {text.strip()}") if is_toml else {"v": json.loads(text)}
         except (ValueError, RecursionError):
             continue
         if set(table) == {"v"}:
-            found.append(_plain(table["v"]))
-    return tuple(found)
+            readings.append(_plain(table["v"]))
+    return tuple(readings)
 
 
 def _plain(value: Any) -> Any:

@@ -21,13 +21,13 @@ MAX_ENTRIES = 50_000
 def all_names_inside(place: AdmittedPath, status: os.stat_result) -> bool:
     """Whether as many names as the file with that `status` has are found below the root of `place`."""
     beside = os.path.relpath(place.path.parent, place.root)
-    found: dict[str, None] = {}
+    paths: dict[str, None] = {}
     for path in _names(str(place.root), "" if beside == "." else beside, status.st_ino):
-        found[path] = None
-        if len(found) == status.st_nlink:
+        paths[path] = None
+        if len(paths) == status.st_nlink:
             break
     # Whoever renames one while it is looked for would have it counted twice: all must be there at once.
-    return len(found) == status.st_nlink and all(_is_there(place, path, status) for path in found)
+    return len(paths) == status.st_nlink and all(_is_there(place, path, status) for path in paths)
 
 
 def _names(root: str, beside: str, number: int) -> Iterator[str]:

@@ -85,13 +85,13 @@ class Notebook(Struct, frozen=True, kw_only=True):
     @property
     def _unit(self) -> str:
         """By how much the file indents; empty for one without lines."""
-        found = re.match(r"\s*\{\r?\n([ \t]+)", self.text)
-        return found[1] if found else ""
+        match = re.match(r"\s*\{\r?\n([ \t]+)", self.text)
+        return match[1] if match else ""
 
     def _lead(self, place: int) -> str:
         """The line break and the indentation before `place`; empty where it begins no line."""
-        found = re.search(r"\r?\n[ \t]*\Z", self.text[max(0, place - 200) : place])
-        return found[0] if found else ""
+        match = re.search(r"\r?\n[ \t]*\Z", self.text[max(0, place - 200) : place])
+        return match[0] if match else ""
 
     def _indent(self, place: int, *, deeper: int = 0) -> str:
         """A line break, and the indentation of the line of `place`."""
@@ -142,9 +142,9 @@ def read_notebook(text: str, shown: str) -> Notebook:
     except (ValueError, RecursionError) as error:
         raise FileRefused(f"{shown} is not a notebook: it is not JSON ({error})") from error
     if not isinstance(data, dict) or data.get("nbformat") != 4:
-        found = data.get("nbformat") if isinstance(data, dict) else None
+        version = data.get("nbformat") if isinstance(data, dict) else None
         hint = "convert it to that format with Jupyter"
-        raise FileRefused(f"{shown} is not a notebook of nbformat 4 (it says {found!r})", hint=hint)
+        raise FileRefused(f"{shown} is not a notebook of nbformat 4 (it says {version!r})", hint=hint)
     spans = {key: (start, end) for key, start, end in _members(text, _skip(text, 0))}
     if not isinstance(data.get("cells"), list) or not all(isinstance(cell, dict) for cell in data["cells"]):
         raise FileRefused(f"{shown} has no list of cells")
@@ -184,8 +184,8 @@ def _members(text: str, start: int) -> Iterator[tuple[str, int, int]]:
 
 def _skip(text: str, place: int) -> int:
     """The first place from `place` on that is no blank."""
-    found = _BLANK.match(text, place)
-    return place if found is None else found.end()
+    match = _BLANK.match(text, place)
+    return place if match is None else match.end()
 
 
 def _form(source: str, *, as_lines: bool) -> str | list[str]:

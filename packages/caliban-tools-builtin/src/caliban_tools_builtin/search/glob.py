@@ -81,12 +81,12 @@ class Glob:
         query = Query(name=order.name, depth=order.depth, hidden=order.hidden)
         with handles.directory(base) as handle:
             cwd = handles.working_directory(base, handle)
-            found = await self._fill(query, cwd, listing)
+            linked = await self._fill(query, cwd, listing)
             if not listing.size_bytes and listing.complete and await all_ignored(self._engine, query, cwd):
                 query = replace(query, parents=False)
-                found = await self._fill(query, cwd, listing)
-            if found:
-                listing.add(await anyio.to_thread.run_sync(not_ignored, cwd, query, found, listing.folders))
+                linked = await self._fill(query, cwd, listing)
+            if linked:
+                listing.add(await anyio.to_thread.run_sync(not_ignored, cwd, query, linked, listing.folders))
         return listing
 
     async def _is_hidden_by_rules(self, start: AdmittedPath, order: GlobPlan) -> bool:
@@ -124,7 +124,7 @@ class Glob:
 
     async def _fill(self, query: Query, cwd: str, listing: Listing) -> list[str]:
         """List the files; the links that fit, which are looked for at the same time."""
-        found: list[str] = []
+        linked: list[str] = []
         listed: list[Completed | SearchFailed] = []
         begun = anyio.Event()
 
@@ -141,7 +141,7 @@ class Glob:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(search)
             await begun.wait()
-            found += await anyio.to_thread.run_sync(links, cwd, query, listing.fits)
+            linked += await anyio.to_thread.run_sync(links, cwd, query, listing.fits)
         (completed,) = listed
         if isinstance(completed, SearchFailed):
             raise completed
@@ -150,7 +150,7 @@ class Glob:
         if broke_off and not listing.size_bytes:
             raise SearchFailed(errors.strip())
         listing.complete = completed.reason == "exited" and not broke_off
-        return found
+        return linked
 
 
 class Listing:
@@ -193,13 +193,13 @@ class Listing:
 
     def folders(self) -> set[str]:
         """The directories that hold listed files, whether these fit or not, at whatever depth."""
-        found: set[str] = set()
+        folders: set[str] = set()
         for block in self._blocks:
             for folder in {name.rpartition("/")[0] for name in os.fsdecode(block).split("\0")}:
-                while folder not in found and folder != ".":
-                    found.add(folder)
+                while folder not in folders and folder != ".":
+                    folders.add(folder)
                     folder = folder.rpartition("/")[0]
-        return {folder[2:] for folder in found}
+        return {folder[2:] for folder in folders}
 
     def fits(self, path: str) -> object:
         """Whether a path is what the pattern means."""

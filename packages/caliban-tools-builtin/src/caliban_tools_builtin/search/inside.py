@@ -136,9 +136,9 @@ class FoundFile:
                 if self._left <= 0:
                     return False
                 self._load(at, len(wanted))
-            found = self._piece.find(wanted, at - self._start)
-            if found >= 0:
-                self._at = self._start + found
+            offset = self._piece.find(wanted, at - self._start)
+            if offset >= 0:
+                self._at = self._start + offset
                 return True
             if self._is_last:
                 return False

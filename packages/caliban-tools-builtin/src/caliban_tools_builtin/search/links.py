@@ -34,7 +34,7 @@ def links(base: str, query: Query, fits: Callable[[str], object]) -> list[str]:
     Linked directories are not entered. Level by level, at most `MAX_ENTRIES`, and for a second: a tree so
     large has been searched for files all the same.
     """
-    found: list[str] = []
+    paths: list[str] = []
     ignores = _Ignores(base, query)
     open_ones = deque([""])
     deadline = monotonic() + MAX_SECONDS
@@ -49,10 +49,10 @@ def links(base: str, query: Query, fits: Callable[[str], object]) -> list[str]:
         for name in inside.links:
             path = f"{here}{name}"
             if _is_shown(name, query) and fits(path) and _leads_to_file(f"{base}/{path}"):
-                found.append(path)
+                paths.append(path)
         if not _is_too_deep(here, query):
             open_ones += [f"{here}{name}/" for name in inside.folders if _is_shown(name, query)]
-    return found
+    return paths
 
 
 def not_ignored(
@@ -96,8 +96,8 @@ def _inside(folder: str) -> Inside:
     except OSError:
         return Inside()
     try:
-        with os.scandir(place) as found:
-            entries = list(found)
+        with os.scandir(place) as scan:
+            entries = list(scan)
         links = [entry.name for entry in filter(os.DirEntry.is_symlink, entries)]
         folders = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
         return Inside(count=len(entries), links=links, folders=folders)

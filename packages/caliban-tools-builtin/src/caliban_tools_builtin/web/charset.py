@@ -46,10 +46,10 @@ _SPOILED: Final = 2
 def said_inside(body: bytes) -> str | None:
     """The encoding that a page names itself, in its declaration of XML or its `meta`."""
     head = body[:_HEAD_BYTES]
-    found = _XML.match(head) or _META.search(head)
-    if found is None:
+    match = _XML.match(head) or _META.search(head)
+    if match is None:
         return None
-    name = found[1].decode("ascii")
+    name = match[1].decode("ascii")
     return "utf-8" if name.lower().startswith("utf-16") else name  # it was read as ASCII up to here
 
 
@@ -89,13 +89,13 @@ def _codec(charset: str | None) -> str | None:
     given = (charset or "").lower()
     for name in (given, given.removeprefix("x-")):
         try:
-            found = codecs.lookup(name).name
+            codec = codecs.lookup(name).name
             b"a".decode(name)
         except LookupError:
             continue  # not known, or something that unpacks, such as zlib
         except ValueError:
             pass  # an encoding in which that is no text
-        return None if found in _NO_CHARSETS else _MEANT.get(found, found)
+        return None if codec in _NO_CHARSETS else _MEANT.get(codec, codec)
     return None
 
 

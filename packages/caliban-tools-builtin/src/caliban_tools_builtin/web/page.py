@@ -42,8 +42,8 @@ def page_text(body: bytes, content_type: str, url: str) -> str:
 
 def _split(content_type: str) -> tuple[str, str | None]:
     kind, _, rest = content_type.partition(";")
-    found = re.search(r"charset=\s*\"?([\w.:-]+)", rest, re.IGNORECASE)
-    return kind.strip().lower(), None if found is None else found[1]
+    match = re.search(r"charset=\s*\"?([\w.:-]+)", rest, re.IGNORECASE)
+    return kind.strip().lower(), None if match is None else match[1]
 
 
 def _markdown(html: str, url: str) -> str:

@@ -97,10 +97,10 @@ class FilesOfRoots:
         names = list(await self._own.names())
         for root, source in self._further().items():
             try:
-                found = await source.names()
+                others = await source.names()
             except (CalibanError, OSError):
                 continue
-            names += [f"{root}/", *(f"{root}/{name}" for name in found)]
+            names += [f"{root}/", *(f"{root}/{name}" for name in others)]
         return names[:MAX_FILES]
 
 

@@ -17,7 +17,7 @@ def ranked(texts: Sequence[str], query: str, among: Iterable[int] | None = None)
     words = query.lower().split()
     if not words:
         return tuple(sorted(places))
-    found: list[tuple[int, int]] = []
+    scored: list[tuple[int, int]] = []
     for place in places:
         total = 0
         for word in words:
@@ -26,9 +26,9 @@ def ranked(texts: Sequence[str], query: str, among: Iterable[int] | None = None)
                 break
             total += score
         else:
-            found.append((-total, place))
-    found.sort()
-    return tuple(place for _, place in found)
+            scored.append((-total, place))
+    scored.sort()
+    return tuple(place for _, place in scored)
 
 
 def _score(text: str, word: str) -> int | None:
@@ -38,12 +38,12 @@ def _score(text: str, word: str) -> int | None:
         return 1000 + (200 if at == 0 or text[at - 1] in BOUNDARY else 0) - min(at, 99)
     score, at = 0, -1
     for letter in word:
-        found = text.find(letter, at + 1)
-        if found < 0:
+        place = text.find(letter, at + 1)
+        if place < 0:
             return None
-        if found == at + 1:
+        if place == at + 1:
             score += 5
-        if found == 0 or text[found - 1] in BOUNDARY:
+        if place == 0 or text[place - 1] in BOUNDARY:
             score += 8
-        at = found
+        at = place
     return score - min(at, 99) // 10

@@ -46,8 +46,8 @@ class PastedTexts:
         """
         spans = list(_joined(text))
         if self._texts and "[pasted text #" in text:
-            found = PLACEHOLDER.finditer(text)
-            spans += [match.span() for match in found if match[0] in self._texts]
+            matches = PLACEHOLDER.finditer(text)
+            spans += [match.span() for match in matches if match[0] in self._texts]
         return spans
 
     def mended(self, before: str, after: str, cursor: int) -> tuple[str, int] | None:

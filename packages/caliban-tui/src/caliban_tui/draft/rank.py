@@ -49,19 +49,19 @@ def _spread(query: str, name: str, start: int) -> float:
     """How well the characters of `query` lie in `name` behind `start`, from 0 to 2."""
     place, before, good = start, start - 2, 0.0
     for character in query:
-        found = name.find(character, place)
-        if found < 0:
+        position = name.find(character, place)
+        if position < 0:
             return NO_FIT
-        if found != before + 1:
-            word = _word_start(character, name, found)
+        if position != before + 1:
+            word = _word_start(character, name, position)
             if word >= 0 and _follows(query, character, name, word):
-                found = word
-        if not found or name[found - 1] in BREAKS:
+                position = word
+        if not position or name[position - 1] in BREAKS:
             good += 1.0
-        elif found == before + 1:
+        elif position == before + 1:
             good += 0.7
-        before = found
-        place = found + 1
+        before = position
+        place = position + 1
     return 2.0 * good / len(query)
 
 
@@ -159,9 +159,9 @@ class NameRanking:
         self._place += size
         lower = self._names.lower
         for character in self._query[len(known) :]:
-            found = [lower[n].find(character, place) for n, place in zip(numbers, places, strict=True)]
-            numbers = [n for n, place in zip(numbers, found, strict=True) if place >= 0]
-            places = [place + 1 for place in found if place >= 0]
+            hits = [lower[n].find(character, place) for n, place in zip(numbers, places, strict=True)]
+            numbers = [n for n, place in zip(numbers, hits, strict=True) if place >= 0]
+            places = [place + 1 for place in hits if place >= 0]
         self._fitting += numbers
         self._ends += places
         self._class(numbers)

@@ -88,12 +88,12 @@ class HistorySearch:
         """What stands below it."""
         top = min(max(self._place - MENU_ROWS + 1, 0), max(len(self._matches) - MENU_ROWS, 0))
         shown = self._matches[top : top + MENU_ROWS]
-        found = f"{self._place + 1:,} of {len(self._matches):,}" if self._matches else "nothing"
+        position = f"{self._place + 1:,} of {len(self._matches):,}" if self._matches else "nothing"
         wider = WORDS[SCOPES[(SCOPES.index(self.scope) + 1) % len(SCOPES)]]
         state = "being read" if self.is_loading else f"ctrl+s: {wider}"
         return MenuView(
             rows=tuple(MenuRow(label=one_line(text, max_chars=LABEL_CHARS)) for text in shown),
             selected=self._place - top if shown else -1,
             more=len(self._matches) - len(shown),
-            title=f"history of {WORDS[self.scope]}: {found} · {state}",
+            title=f"history of {WORDS[self.scope]}: {position} · {state}",
         )

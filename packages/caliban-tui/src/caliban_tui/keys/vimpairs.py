@@ -92,14 +92,14 @@ def _quotes(line: str, column: int, quote: str) -> tuple[int, int] | None:
 
 def _quote_before(line: str, column: int, quote: str) -> int | None:
     """The last quote before a place that no backslash is before."""
-    found, place = None, 0
+    last, place = None, 0
     while place < column:
         if line[place] == "\\":
             place += 1
         elif line[place] == quote:
-            found = place
+            last = place
         place += 1
-    return found
+    return last
 
 
 def _closing(line: str, place: int, quote: str) -> int:

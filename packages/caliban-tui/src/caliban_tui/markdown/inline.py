@@ -68,10 +68,10 @@ def addressed(text: str, style: str, link: str = "") -> Iterator[WordSpan]:
         yield WordSpan(text, style, link)
         return
     place = 0
-    for found in ADDRESS.finditer(text):
-        yield WordSpan(text[place : found.start()], style)
-        yield WordSpan(found[0], "link", safe_link(found[0]), is_whole=True)
-        place = found.end()
+    for match in ADDRESS.finditer(text):
+        yield WordSpan(text[place : match.start()], style)
+        yield WordSpan(match[0], "link", safe_link(match[0]), is_whole=True)
+        place = match.end()
     yield WordSpan(text[place:], style)
 
 

@@ -28,17 +28,17 @@ def defined(line: str) -> LinkReference | None:
     """What a whole line gives a name to. A footnote, `[^1]: words`, is none."""
     if "]:" not in line:
         return None
-    found = DEFINITION.fullmatch(line.rstrip("\r"))
-    return None if found is None else (found[2], found[3] or found[4])
+    match = DEFINITION.fullmatch(line.rstrip("\r"))
+    return None if match is None else (match[2], match[3] or match[4])
 
 
 def with_reference(references: tuple[LinkReference, ...], line: str) -> tuple[LinkReference, ...]:
     """`references` and what `line` gives a name to; the first address of a name counts."""
-    found = defined(line)
-    if found is None or len(references) >= MAX_REFERENCES:
+    reference = defined(line)
+    if reference is None or len(references) >= MAX_REFERENCES:
         return references
-    name = _folded(found[0])
-    return references if any(_folded(known) == name for known, _ in references) else (*references, found)
+    name = _folded(reference[0])
+    return references if any(_folded(known) == name for known, _ in references) else (*references, reference)
 
 
 def referring(block: ReplyBlock, references: tuple[LinkReference, ...]) -> ReplyBlock:
@@ -55,7 +55,7 @@ def without_definitions(text: str) -> str:
     """`text` whose lines that give names are words to a parser; in code they stand as they are."""
     if "]:" not in text or "```" in text or "~~~" in text or text.startswith(("    ", "\t")):
         return text
-    return DEFINITION.sub(lambda found: found[0].replace("[", "\\[", 1), text)
+    return DEFINITION.sub(lambda match: match[0].replace("[", "\\[", 1), text)
 
 
 def environment(references: Sequence[LinkReference]) -> dict[str, Any]:

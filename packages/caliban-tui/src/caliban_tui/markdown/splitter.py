@@ -205,21 +205,21 @@ def _in_item(block: OpenPart, line: str, done: list[ReplyBlock]) -> OpenPart:
     return _more(block, line)
 
 
-def _item(block: OpenPart, found: re.Match[str], line: str, *, before: OpenPart | None = None) -> OpenPart:
+def _item(block: OpenPart, match: re.Match[str], line: str, *, before: OpenPart | None = None) -> OpenPart:
     """An item that begins; behind one of the same list it has the next number."""
-    mark = found[2][-1]
+    mark = match[2][-1]
     goes_on = before is not None and before.mark == mark
-    number = int(found[3]) if found[3] else 0
-    spaces = len(found[4].expandtabs(4))
-    offset = len(found[1]) + len(found[2]) + (spaces if 1 <= spaces <= 4 and found.end() < len(line) else 1)
+    number = int(match[3]) if match[3] else 0
+    spaces = len(match[4].expandtabs(4))
+    offset = len(match[1]) + len(match[2]) + (spaces if 1 <= spaces <= 4 and match.end() < len(line) else 1)
     joined = not before.has_gap if before is not None else block.is_joined
-    fence = FENCE.match(line[found.end() :])
+    fence = FENCE.match(line[match.end() :])
     return replace(
         block,
         kind="item",
         text=f"{line}\n",
         mark=mark,
-        ordinal=before.ordinal + 1 if goes_on and before is not None and found[3] else number,
+        ordinal=before.ordinal + 1 if goes_on and before is not None and match[3] else number,
         offset=offset,
         inner=fence[1] if fence is not None else "",
         has_gap=False,

@@ -36,8 +36,8 @@ def rules_list(host: ViewHost, *, selected: int = 0, note: str = "") -> PickerOv
 
 
 def _row(number: int, rule: RuleRow) -> PickerRow:
-    said = f"# {rule.comment} ·" if rule.comment else ""
-    place = f"{said} {rule.source} {rule.file}".strip()
+    comment = f"# {rule.comment} ·" if rule.comment else ""
+    place = f"{comment} {rule.source} {rule.file}".strip()
     return PickerRow(
         label=f"{rule.action:5} {visible(rule.pattern)}", detail=visible(place), value=str(number)
     )

@@ -208,9 +208,9 @@ class ViewerOverlay(Struct, frozen=True, kw_only=True):
         parts: list[StyledText] = []
         start = 0
         style = row[0].style if row else ""
-        while (found := folded.find(wanted, start)) >= 0:
-            end = found + len(wanted)
-            parts += [StyledText(text[start:found], style), StyledText(text[found:end], "selected")]
+        while (place := folded.find(wanted, start)) >= 0:
+            end = place + len(wanted)
+            parts += [StyledText(text[start:place], style), StyledText(text[place:end], "selected")]
             start = end
         return (*parts, StyledText(text[start:], style))
 

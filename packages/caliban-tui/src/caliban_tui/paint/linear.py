@@ -82,12 +82,12 @@ class LinearPainter:
     def _announced(self, block: TranscriptBlock, columns: int, look: TranscriptLook) -> Iterator[str]:
         lines = [self._plain(text_of(line)).rstrip() for line in block_lines(block, columns, look)]
         who = WHO.get(str(type(block).__struct_config__.tag), "note")
-        told = [line for line in lines if line.strip()]
-        if told:
-            begins = f"{who}: {told[0].removeprefix('> ')}"
+        spoken = [line for line in lines if line.strip()]
+        if spoken:
+            begins = f"{who}: {spoken[0].removeprefix('> ')}"
             # A line that was broken to fit takes nothing before it: a terminal would break it within a word.
-            is_whole = cells(begins) <= columns or cells(told[0]) > columns
-            yield from (begins, *told[1:]) if is_whole else (f"{who}:", *told)
+            is_whole = cells(begins) <= columns or cells(spoken[0]) > columns
+            yield from (begins, *spoken[1:]) if is_whole else (f"{who}:", *spoken)
 
     def _edited(self, frame: ScreenFrame, size: ScreenSize) -> str:
         """From the draft that is drawn to the one that is to be, and the cursor in it."""

@@ -70,7 +70,7 @@ def _shown(char: str, looks_like: bool) -> str:
 
 def _mixed(text: str) -> frozenset[int]:
     """Where a letter of another script stands in a word that reads as one of Latin letters."""
-    found: set[int] = set()
+    places: set[int] = set()
     start = 0
     for end in range(len(text) + 1):
         if end < len(text) and not text[end].isspace():
@@ -78,9 +78,9 @@ def _mixed(text: str) -> frozenset[int]:
         word = text[start:end]
         letters = [char for char in word if char.isalpha()]
         if not word.isascii() and (any(map(str.isascii, letters)) or all(char in TWINS for char in letters)):
-            found.update(start + place for place, char in enumerate(word) if _script(char) in SCRIPTS)
+            places.update(start + place for place, char in enumerate(word) if _script(char) in SCRIPTS)
         start = end + 1
-    return frozenset(found)
+    return frozenset(places)
 
 
 def _script(char: str) -> str:

@@ -54,13 +54,13 @@ def roles_of(overrides: object, place: str) -> dict[str, str]:
 def _colour(value: Any, token: str, place: str) -> str:
     """A colour as it is written here."""
     if isinstance(value, str):
-        found = _RGB.fullmatch(value)
-        if found is not None and all(int(part) <= 255 for part in found.groups()):
-            return "#{:02x}{:02x}{:02x}".format(*map(int, found.groups()))
-        if (found := _INDEXED.fullmatch(value)) is not None and int(found[1]) <= 255:
-            return found[1]
-        if (found := _NAMED.fullmatch(value)) is not None:
-            name = f"bright-{found[1]}" if found[2] else found[1]
+        match = _RGB.fullmatch(value)
+        if match is not None and all(int(part) <= 255 for part in match.groups()):
+            return "#{:02x}{:02x}{:02x}".format(*map(int, match.groups()))
+        if (match := _INDEXED.fullmatch(value)) is not None and int(match[1]) <= 255:
+            return match[1]
+        if (match := _NAMED.fullmatch(value)) is not None:
+            name = f"bright-{match[1]}" if match[2] else match[1]
             if name in INDEX:
                 return name
         if value.startswith("#") and colour(value) is not None:

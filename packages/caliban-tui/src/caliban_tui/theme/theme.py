@@ -75,7 +75,7 @@ class Theme(Struct, frozen=True, kw_only=True):
             return style[4:] if self.colours else ""
         if " " not in style:
             return self.roles.get(style, "")
-        return ";".join(found for role in style.split() if (found := self.roles.get(role, "")))
+        return ";".join(code for role in style.split() if (code := self.roles.get(role, "")))
 
 
 PLAIN: Final = Theme(name="plain", colours=False)

@@ -179,8 +179,8 @@ def _discarded(view: ConversationView, event: ReplyDiscarded) -> Folded:
 
 def _close(view: ConversationView, now_s: float) -> Folded:
     view, thought = _close_thinking(view, now_s)
-    view, said = _close_reply(view)
-    return view, (*thought, *said)
+    view, reply = _close_reply(view)
+    return view, (*thought, *reply)
 
 
 def _close_thinking(view: ConversationView, now_s: float) -> Folded:

@@ -104,9 +104,9 @@ def _of_person(message: Message) -> Iterator[TranscriptBlock]:
     if message.role == "system":
         yield NoticeBlock(level="info", text=f"[system prompt: {len(message.text):,} characters]")
         return
-    told = added_message(MessageAdded(message=message, injected=True))
-    if told:
-        yield from told
+    blocks = added_message(MessageAdded(message=message, injected=True))
+    if blocks:
+        yield from blocks
     elif message.text or attached_to(message):
         yield PromptBlock(text=message.text, attached=attached_to(message))
 

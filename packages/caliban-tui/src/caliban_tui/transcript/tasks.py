@@ -23,13 +23,15 @@ def child_of(
     """The view after something happened in an agent's run; what it warns of is told at once."""
     is_task = any(task.tool_use_id == event.tool_use_id for task in view.tasks)
     calls = view.tasks if is_task else view.calls
-    told: tuple[TranscriptBlock, ...] = ()
+    warnings: tuple[TranscriptBlock, ...] = ()
     changed: list[RunningCall] = []
     for call in calls:
         if call.tool_use_id == event.tool_use_id:
             before = call.child or ConversationView(is_working=True, began_s=now_s)
             child, blocks = fold_inner(before)
-            told = tuple(_warned(block, event.agent) for block in blocks if isinstance(block, NoticeBlock))
+            warnings = tuple(
+                _warned(block, event.agent) for block in blocks if isinstance(block, NoticeBlock)
+            )
             call = replace(
                 call,
                 child=child,
@@ -38,7 +40,7 @@ def child_of(
             )
         changed.append(call)
     rows = tuple(changed)
-    return (replace(view, tasks=rows) if is_task else replace(view, calls=rows)), told
+    return (replace(view, tasks=rows) if is_task else replace(view, calls=rows)), warnings
 
 
 def task_changed(

@@ -23,9 +23,9 @@ _KEY: Final = flag("key", metavar="KEY", help="its dotted name, such as permissi
 
 
 def _scope(scopes: tuple[str, ...], default: str | None, what: str) -> Flag:
-    said = f"; default: {default}" if default else ""
+    note = f"; default: {default}" if default else ""
     return flag(
-        "--scope", metavar="SCOPE", default=default, among=scopes, help=f"{what}: {', '.join(scopes)}{said}"
+        "--scope", metavar="SCOPE", default=default, among=scopes, help=f"{what}: {', '.join(scopes)}{note}"
     )
 
 

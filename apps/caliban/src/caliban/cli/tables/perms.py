@@ -35,9 +35,9 @@ _CALL: Final = (
 
 def _scope(default: str | None, what: str) -> Flag:
     """The scope that a verb works on; the verb itself refuses an unknown one."""
-    said = f"; default: {default}" if default else ""
+    note = f"; default: {default}" if default else ""
     return flag(
-        "--scope", metavar="SCOPE", default=default, among=SCOPES, help=f"{what}: {', '.join(SCOPES)}{said}"
+        "--scope", metavar="SCOPE", default=default, among=SCOPES, help=f"{what}: {', '.join(SCOPES)}{note}"
     )
 
 

@@ -71,8 +71,8 @@ def import_settings(invocation: Invocation) -> int:
     if values["dry_run"]:
         complain(f"caliban: nothing is written; {target.path} would be:\n")
         return print_text(shown_text(changed.encode()))
-    said = f"{target.path}: {plural(count, 'setting')} of {NAMES[harness]} written\n"
-    return print_text(visible(said))
+    summary = f"{target.path}: {plural(count, 'setting')} of {NAMES[harness]} written\n"
+    return print_text(visible(summary))
 
 
 def _applied(target: SettingsFile, change: Any, *, dry: bool) -> str:
@@ -114,9 +114,9 @@ def _rules(data: Mapping[str, Any]) -> tuple[tuple[Carried, ...], tuple[str, ...
         action: [rule.pattern for rule in imported.rules if rule.action == action] for action in BUCKETS
     }
     carried = tuple(
-        Carried(path=("permissions", action), value=found, source=("permissions", action))
-        for action, found in patterns.items()
-        if found
+        Carried(path=("permissions", action), value=bucket, source=("permissions", action))
+        for action, bucket in patterns.items()
+        if bucket
     )
     return carried, imported.left_out
 

@@ -20,18 +20,18 @@ def plugin_rows(
     options: Options, project: Project, workspace: Path, host: Host
 ) -> tuple[Project, tuple[Check, ...]]:
     """The project with its plugins, and a row where there are any, or some were left out."""
-    told: list[str] = []
+    warnings: list[str] = []
     try:
-        found = with_plugins(
-            project, options, workspace, host.environ, lambda notice: told.append(notice.message)
+        extended = with_plugins(
+            project, options, workspace, host.environ, lambda notice: warnings.append(notice.message)
         )
     except AppError as error:
         return project, (check_row("plugins", "fail", error.message),)
-    names = ", ".join(plugin.name for plugin in found.plugins) or "none counts"
-    if told:
-        more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
-        return found, (check_row("plugins", "warn", f"{names}; {told[0]}{more}"),)
-    return found, (check_row("plugins", "pass", names),) if found.plugins else ()
+    names = ", ".join(plugin.name for plugin in extended.plugins) or "none counts"
+    if warnings:
+        more = f" (and {len(warnings) - 1} more)" if len(warnings) > 1 else ""
+        return extended, (check_row("plugins", "warn", f"{names}; {warnings[0]}{more}"),)
+    return extended, (check_row("plugins", "pass", names),) if extended.plugins else ()
 
 
 def hook_rows(options: Options, project: Project) -> Iterator[Check]:
@@ -89,13 +89,13 @@ def style_rows(options: Options, project: Project, host: Host) -> Iterator[Check
     name = style_name(project, host.environ)
     if name == DEFAULT_STYLE:
         return
-    told: list[str] = []
+    warnings: list[str] = []
     try:
-        style = build_style(options, project, host.environ, lambda notice: told.append(notice.message))
+        style = build_style(options, project, host.environ, lambda notice: warnings.append(notice.message))
     except ConfigError as error:
         yield check_row("output_style", "fail", error.message)
         return
-    if told:
-        yield check_row("output_style", "warn", told[0])
+    if warnings:
+        yield check_row("output_style", "warn", warnings[0])
     elif style is not None:
         yield check_row("output_style", "pass", f"{style.name} ({style.scope})")

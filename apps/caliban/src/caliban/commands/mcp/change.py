@@ -197,14 +197,14 @@ def _switch(invocation: Invocation, *, disabled: bool) -> int:
 
 def _pairs(texts: Sequence[str] | None, mark: str, flag: str) -> dict[str, str]:
     """Names and values of a flag that may stand there more than once. Raises `UsageError`."""
-    found: dict[str, str] = {}
+    pairs: dict[str, str] = {}
     for text in texts or ():
         name, has_mark, value = text.partition(mark)
         name = name.strip()
         if not has_mark or not name:
             raise UsageError(f"{flag} takes NAME{mark}VALUE")
-        known = found if mark == "=" else {other.lower() for other in found}  # a header's name has no case
+        known = pairs if mark == "=" else {other.lower() for other in pairs}  # a header's name has no case
         if (name if mark == "=" else name.lower()) in known:
             raise UsageError(f"{flag} names {one_line(name, max_chars=60)} twice")
-        found[name] = value.strip() if mark == ":" else value
-    return found
+        pairs[name] = value.strip() if mark == ":" else value
+    return pairs

@@ -66,24 +66,24 @@ async def _all(listed: ListedServers, configs: tuple[ServerConfig, ...]) -> list
     """Examine all servers concurrently; the results in the order of `configs`."""
     inputs = listed.inputs()
     connector = build_connector(inputs)
-    found: dict[str, Examined] = {}
+    checks: dict[str, Examined] = {}
 
     async def look(config: ServerConfig) -> None:
         state = listed.state(config)
         if state:
-            found[config.name] = Examined(
+            checks[config.name] = Examined(
                 name=config.name, state="warn", head=f"not used: {state}", data={"words": state}
             )
         else:
             examined = await _examined(connector, config)
             login = login_of_row(listed, config)
             notes = (*examined.notes, *_unfilled(config), *((login,) if login else ()))
-            found[config.name] = replace(examined, notes=notes, data={**examined.data, "login": login})
+            checks[config.name] = replace(examined, notes=notes, data={**examined.data, "login": login})
 
     async with anyio.create_task_group() as group:
         for config in configs:
             group.start_soon(look, config)
-    return [_masked(found[config.name], inputs.host.masker) for config in configs]
+    return [_masked(checks[config.name], inputs.host.masker) for config in configs]
 
 
 def _masked(examined: Examined, masker: Masker) -> Examined:

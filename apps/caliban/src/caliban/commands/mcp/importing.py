@@ -45,12 +45,14 @@ def import_servers(invocation: Invocation) -> int:
     """
     values = invocation.values
     workspace = build_workspace(invocation.options.workspace.workspace)
-    found, is_whole = _found(values["source"], workspace)
-    wanted = values["names"] or sorted(found)
+    servers, is_whole = _found(values["source"], workspace)
+    wanted = values["names"] or sorted(servers)
     for name in wanted:
-        if name not in found:
+        if name not in servers:
             shown = one_line(name, max_chars=80)
-            hint = did_you_mean(name, found) or f"there are: {', '.join(sorted(found))}" if found else None
+            hint = (
+                did_you_mean(name, servers) or f"there are: {', '.join(sorted(servers))}" if servers else None
+            )
             raise MissingError(f"there is no server {shown!r} in {values['source']}", hint=hint)
     if not wanted and is_whole:
         raise MissingError(
@@ -59,7 +61,7 @@ def import_servers(invocation: Invocation) -> int:
         )
     scope = values["scope"] or DEFAULT_SCOPE
     store = store_of(invocation, scope)
-    done = [_take(store, name, found[name], invocation.values) for name in wanted]
+    done = [_take(store, name, servers[name], invocation.values) for name in wanted]
     if scope in IN_WORKSPACE and not values["dry_run"]:
         complain("caliban: they lie in the workspace, and count once that is trusted: caliban trust add\n")
     return int(not is_whole or not all(done))

@@ -79,13 +79,13 @@ class ListedServers:
 
     def waiting(self) -> dict[str, tuple[str, str]]:
         """Servers that are withheld, some until the project is trusted: where they are written, and why."""
-        found: dict[str, tuple[str, str]] = {}
+        withheld: dict[str, tuple[str, str]] = {}
         for item in self.project.settings.withheld:
             parts = item.key.split(".")
             if parts[0] == TABLE and len(parts) > 2 and self.written.find(parts[1]) is None:
                 why = "waits for trust: caliban trust add" if item.waits else item.reason
-                found.setdefault(parts[1], (str(item.path or ""), why))
-        return found
+                withheld.setdefault(parts[1], (str(item.path or ""), why))
+        return withheld
 
     def find(self, name: str) -> ServerConfig:
         """The server of this name. Raises `MissingError`."""

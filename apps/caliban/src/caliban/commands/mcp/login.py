@@ -71,8 +71,8 @@ def logout(invocation: Invocation) -> int:
     except LoginFailed as error:
         raise CommandRefused(error.message, hint=error.hint) from None
     _forget_list(name, invocation)
-    told = f"removed the login to the MCP server {shown}" if count else f"there is no login to {shown}"
-    return print_text(visible(f"{told}\n"))
+    outcome = f"removed the login to the MCP server {shown}" if count else f"there is no login to {shown}"
+    return print_text(visible(f"{outcome}\n"))
 
 
 def _forget_list(name: str, invocation: Invocation) -> None:

@@ -73,8 +73,8 @@ def _forget(store: PinStore, configs: tuple[ServerConfig, ...], name: str | None
     if name is None:
         raise UsageError("--forget needs the name of a server")
     gone = [store.forget(config.identity) for config in configs]
-    said = "the next list of it is taken as its first" if any(gone) else "nothing was known of it"
-    complain(f"caliban: the MCP server {name}: {said}\n")
+    outcome = "the next list of it is taken as its first" if any(gone) else "nothing was known of it"
+    complain(f"caliban: the MCP server {name}: {outcome}\n")
     return 0
 
 

@@ -84,15 +84,15 @@ def _keep(store: ImportApprovals, root: Path, fresh: list[OutsideImport]) -> int
 
 def _outside(places: MemoryPlaces, known: dict[str, str]) -> list[OutsideImport]:
     """The files imported from outside, also indirectly; they are read only to be shown."""
-    found: dict[Path, Path] = {}
+    importers: dict[Path, Path] = {}
 
     def note(importer: Path, target: Path) -> bool:
-        found.setdefault(target, importer)
+        importers.setdefault(target, importer)
         return True
 
     find_memory(replace(memory_options(places), approve=note))
     outside = []
-    for target, importer in found.items():
+    for target, importer in importers.items():
         with suppress(MemoryFileRefused):  # a run leaves it out, and says so
             outside.append(_read(target, importer, known))
     return outside

@@ -61,12 +61,12 @@ def note_text(verb: str, name: str, places: MemoryPlaces) -> str:
 
 def memory_text(places: MemoryPlaces, told: RunMemory) -> str:
     """The files that are told, with their sizes, and the notes."""
-    found = told.found or MemorySet()
+    files = told.found or MemorySet()
     rows = [
         f"{row.tier:<8} {one_line(str(row.path))} ({row.tokens:,} tokens{_more(row.cut_bytes, row.patterns)})"
-        for row in memory_rows(found)
+        for row in memory_rows(files)
     ]
-    rows += [f"left out {summary(note)}" for note in found.left_out if not note.matters]
+    rows += [f"left out {summary(note)}" for note in files.left_out if not note.matters]
     lines = "\n".join(rows) or "no files of instructions and no notes"
     if places.auto_dir is None:
         return f"{lines}\n\nnotes are switched off\n"

@@ -22,14 +22,14 @@ def memory_row(
         places = memory_places(options, settings, workspace, environ)
     except UsageError as error:
         return "fail", error.message
-    told: list[str] = []
-    found = RunMemory(places, workspace, lambda notice: told.append(notice.message)).found
-    files = () if found is None else found.files
+    warnings: list[str] = []
+    memory = RunMemory(places, workspace, lambda notice: warnings.append(notice.message)).found
+    files = () if memory is None else memory.files
     written = sum(file.tier != "auto" for file in files)
     counts = f"{plural(written, 'file')} of instructions, {sum(file.tokens for file in files):,} tokens"
-    if told:
-        more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
-        return "warn", f"{counts}; {told[0]}{more}"
+    if warnings:
+        more = f" (and {len(warnings) - 1} more)" if len(warnings) > 1 else ""
+        return "warn", f"{counts}; {warnings[0]}{more}"
     if not written:
         return "warn", "no file of instructions; caliban init drafts one"
     return "pass", counts

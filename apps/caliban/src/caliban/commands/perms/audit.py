@@ -27,9 +27,9 @@ def audit(invocation: Invocation) -> int:
     since = None if values["since"] is None else moment_of("--since", values["since"])
     query = AuditQuery(since=since, tool=values["tool"], action=values["action"])
     garbage: list[AuditGarbage] = []
-    found = _records(query, garbage)
+    matches = _records(query, garbage)
     shown = _line if not values["json"] else _json
-    records: Iterator[AuditRecord] = iter(deque(found, values["head"])) if values["head"] else found
+    records: Iterator[AuditRecord] = iter(deque(matches, values["head"])) if values["head"] else matches
     code, count = 0, 0
     for record in records:
         count += 1

@@ -99,11 +99,11 @@ def remove_rule(invocation: Invocation) -> int:
     text = ""
     while True:
         kept = store.rules()
-        found = [item for item in kept if item.index == index or item.entry.rule.get("pattern") == pattern]
-        if not found:
+        matches = [item for item in kept if item.index == index or item.entry.rule.get("pattern") == pattern]
+        if not matches:
             break
-        store.remove(found[0])
-        text += f"removed from {found[0].path}: {_words(found[0].entry.rule)}\n"
+        store.remove(matches[0])
+        text += f"removed from {matches[0].path}: {_words(matches[0].entry.rule)}\n"
         if index is not None:
             break
     if text:
@@ -120,13 +120,13 @@ def import_rules(invocation: Invocation) -> int:
     values = invocation.values
     scope = _scope(values["scope"])
     path = expand_user(values["source"])
-    found, remarks = _imported(path)
+    rules, remarks = _imported(path)
     store = _store(invocation, scope)
     have = [item.entry.rule for item in store.rules()]
-    fresh = [rule for rule in found if not any(_same(old, rule_row(rule)) for old in have)]
+    fresh = [rule for rule in rules if not any(_same(old, rule_row(rule)) for old in have)]
     would = "would import" if values["dry_run"] else "imported"
     lines = [f"{would}: {rule.action} {rule.pattern}\n    {describe(rule)}" for rule in fresh]
-    known = len(found) - len(fresh)
+    known = len(rules) - len(fresh)
     lines += [f"{plural(known, 'rule')} already there"] if known else []
     lines += [f"left out: {remark}" for remark in remarks]
     if fresh and not values["dry_run"]:
@@ -137,7 +137,7 @@ def import_rules(invocation: Invocation) -> int:
         name = unknown_tool(rule.pattern)
         if name is not None:
             complain(f"caliban: {rule.action} {rule.pattern} does nothing: there is no tool {name[0]}\n")
-    return print_text("\n".join(lines or ["nothing to import"]) + "\n") or (0 if found else 1)
+    return print_text("\n".join(lines or ["nothing to import"]) + "\n") or (0 if rules else 1)
 
 
 def export_rules(invocation: Invocation) -> int:

@@ -137,18 +137,18 @@ class PluginDesk(Struct, frozen=True, kw_only=True):
 
     def fetch(self, source: PluginSource) -> tuple[Marketplace, KnownMarketplace, bytes]:
         """The same, and the bytes of its index. Raises `CommandRefused` and `PluginFailed`."""
-        found = run_cancellable(partial(self.fetcher.index, source), self.invocation.signals)
-        if len(found.data) > MAX_JSON_BYTES:
-            raise CommandRefused(f"{found.place} has more than {MAX_JSON_BYTES:,} bytes")
+        index = run_cancellable(partial(self.fetcher.index, source), self.invocation.signals)
+        if len(index.data) > MAX_JSON_BYTES:
+            raise CommandRefused(f"{index.place} has more than {MAX_JSON_BYTES:,} bytes")
         known = KnownMarketplace(
             name="",
             source=source,
-            sha256=sha256(found.data).hexdigest(),
+            sha256=sha256(index.data).hexdigest(),
             updated_at=datetime.now(UTC).isoformat(timespec="seconds"),
-            commit=found.commit,
+            commit=index.commit,
         )
-        market = read_market(read_table(found.data, found.place), based(known))
-        return market, replace(known, name=market.name, keys=self.pinned(market.name)), found.data
+        market = read_market(read_table(index.data, index.place), based(known))
+        return market, replace(known, name=market.name, keys=self.pinned(market.name)), index.data
 
 
 def no_plugin(name: str, names: Iterable[str]) -> CommandRefused:

@@ -96,10 +96,10 @@ def rollback(invocation: Invocation) -> int:
 
 
 def _rolled_back(store: PluginStore, records: PluginRecords, name: str) -> PluginRecords:
-    found = records.plugin(name)
-    if found is None:
+    record = records.plugin(name)
+    if record is None:
         raise no_plugin(name, ())
-    back = switched(found)
+    back = switched(record)
     if not store.is_whole(back):
         raise CommandRefused(f"the files of that version of {back.name} are not what they were")
     plugins = tuple(back if one.name == back.name else one for one in records.plugins)

@@ -219,8 +219,8 @@ def _planned(
             if session is not None
             else session_store(invocation.options.session).load(inputs.session)
         )
-        said = session.transcript() if session is not None else None
-        cut = cut_before(state.messages, manifest.prompt_id, said)
+        transcript = session.transcript() if session is not None else None
+        cut = cut_before(state.messages, manifest.prompt_id, transcript)
         if cut is None:
             raise CommandRefused(
                 f"prompt {manifest.prompt_index} is no part of the conversation any more",

@@ -31,17 +31,17 @@ def rename_session(invocation: Invocation) -> int:
     store = _store_with(invocation, name)
     if title is not None and len(title) > TITLE_CHARS:
         raise UsageError(f"--title: at most {TITLE_CHARS} characters, not {len(title)}")
-    said: list[str] = []
+    lines: list[str] = []
     if new is not None:
         store.rename(name, new)
         for problem in move_checkpoints(name, new, store.load(new).workspace, os.environ):
             complain(f"caliban: {problem}\n")
-        said.append(f"{name} is {new} now")
+        lines.append(f"{name} is {new} now")
     if title is not None:
         with store.open(new or name, create=False) as session:
             session.describe(title=one_line(title, max_chars=TITLE_CHARS))
-        said.append(f"{new or name} is shown as {one_line(title)!r}" if title.strip() else "it has no title")
-    return print_lines(said)
+        lines.append(f"{new or name} is shown as {one_line(title)!r}" if title.strip() else "it has no title")
+    return print_lines(lines)
 
 
 def label_session(invocation: Invocation) -> int:

@@ -27,14 +27,14 @@ def copy_session(invocation: Invocation) -> int:
     require_session(store, name)
     if store.is_unfolded(name):
         store.open(name, create=False).close()  # takes over what a killed run has left
-    said = _said(store, name)
+    messages = _said(store, name)
     here, target = DirectoryRecords(store).get(name), DirectoryRecords(other)
     there = _get(target, name)
     if there is not None:
         before = _before(other, name, force=values["force"])
-        if before == said:
+        if before == messages:
             return print_text(f"{name} is there already, as it is here\n")
-        if not values["force"] and (before is None or said[: len(before)] != before):
+        if not values["force"] and (before is None or messages[: len(before)] != before):
             raise CommandRefused(
                 f"session {name!r} has gone another way in {place}; nothing was written",
                 hint="rename one of the two, or let --force write over the one that is there",

@@ -106,11 +106,11 @@ def _matching(
     for head in heads:
         if limit is not None and len(hits) >= limit:
             return
-        found = search(store, head.name, words)
-        if found.problem:
-            complain(f"caliban: {found.problem}; it is left out\n")
-        elif found.excerpt is not None:
-            hits[head.name] = found.excerpt
+        hit = search(store, head.name, words)
+        if hit.problem:
+            complain(f"caliban: {hit.problem}; it is left out\n")
+        elif hit.excerpt is not None:
+            hits[head.name] = hit.excerpt
             yield head
 
 

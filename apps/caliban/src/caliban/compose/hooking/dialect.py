@@ -50,14 +50,14 @@ class ClaudeDialect:
     def told(self, tool: str, args: Mapping[str, Any]) -> Mapping[str, Any]:
         """See `Dialect`."""
         renamed = MEMBERS.get(tool, {})
-        told = {renamed.get(name, name): value for name, value in args.items()}
+        translated = {renamed.get(name, name): value for name, value in args.items()}
         for name in PATHS:
-            if isinstance(told.get(name), str):
-                told[name] = self._absolute(told[name])
+            if isinstance(translated.get(name), str):
+                translated[name] = self._absolute(translated[name])
         seconds = args.get("timeout_seconds")
-        if "timeout" in told and isinstance(seconds, int | float) and not isinstance(seconds, bool):
-            told["timeout"] = int(seconds * 1000)
-        return told
+        if "timeout" in translated and isinstance(seconds, int | float) and not isinstance(seconds, bool):
+            translated["timeout"] = int(seconds * 1000)
+        return translated
 
     def taken(self, tool: str, args: Mapping[str, Any]) -> Mapping[str, Any]:
         """See `Dialect`."""
@@ -72,9 +72,9 @@ class ClaudeDialect:
 
     def response(self, tool: str, args: Mapping[str, Any], text: str) -> Any:
         """See `Dialect`."""
-        told = self.told(tool, args)
-        path = next((told[name] for name in PATHS if name in told), None)
-        if "command" in told:
+        translated = self.told(tool, args)
+        path = next((translated[name] for name in PATHS if name in translated), None)
+        if "command" in translated:
             out, err = _streams(text)
             return {"stdout": out, "stderr": err, "interrupted": False, "isImage": False}
         if path is not None:

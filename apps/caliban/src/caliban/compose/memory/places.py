@@ -116,13 +116,13 @@ def _auto_dir(settings: Settings, workspace: Path, environ: Mapping[str, str]) -
 
 def _additional(settings: Settings, workspace: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
     """Further directories with instructions of their own: those of the settings, or those that are listed."""
-    said = environ.get(f"{PREFIX}ADDITIONAL_DIRECTORIES_CLAUDE_MD", "")
-    if said.lower() in OFF:
+    choice = environ.get(f"{PREFIX}ADDITIONAL_DIRECTORIES_CLAUDE_MD", "")
+    if choice.lower() in OFF:
         return ()
-    if said.lower() in ("1", "true", "yes", "on"):
+    if choice.lower() in ("1", "true", "yes", "on"):
         texts = settings.get("additional_directories") or ()
     else:
-        texts = said.split(os.pathsep)
+        texts = choice.split(os.pathsep)
     return tuple((workspace / expand_user(text)).resolve() for text in texts if text)
 
 

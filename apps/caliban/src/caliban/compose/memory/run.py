@@ -153,10 +153,10 @@ class RunMemory:
             return ""
         from caliban_memory import render
 
-        told = update_text("\n\n".join(render(file) for file in files))
+        update = update_text("\n\n".join(render(file) for file in files))
         if agent:
-            return told
-        self._news.append(told)
+            return update
+        self._news.append(update)
         return ""
 
     async def tell_loads(self, session_id: str) -> None:
@@ -187,9 +187,9 @@ class RunMemory:
         if agent not in self._nested:
             from caliban_memory import MemorySet, NestedMemory
 
-            told = () if agent else self._told
+            known = () if agent else self._told
             session_files = self.found if self.found is not None else MemorySet()
-            self._nested[agent] = NestedMemory(self._options(), session_files, told)
+            self._nested[agent] = NestedMemory(self._options(), session_files, known)
         return self._nested[agent]
 
     def _options(self) -> MemoryOptions:
@@ -273,11 +273,11 @@ class _WatchedTool:
             return output
         import anyio.to_thread
 
-        told = await anyio.to_thread.run_sync(memory.touched, paths, context.agent)
+        update = await anyio.to_thread.run_sync(memory.touched, paths, context.agent)
         await memory.tell_loads(context.session_id)
-        if not told:
+        if not update:
             return output
-        content = (*output.content, TextBlock(text=f"\n\n{told}"))
+        content = (*output.content, TextBlock(text=f"\n\n{update}"))
         return ToolOutput(content=content, details=output.details)
 
 

@@ -25,13 +25,13 @@ def is_meant(pattern: str, url: str) -> bool:
     at = min((place for sign in "/?#" if (place := behind.find(sign)) >= 0), default=len(behind))
     authority, rest = behind[:at], behind[at:]
     is_whole = (not rest and authority.endswith("*")) or rest == "/*"
-    said = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     if not is_whole and any(unquote(part) in (".", "..") for part in parts.path.split("/")):
         return False
     return (
         _fits(scheme.lower(), parts.scheme.lower())
         and any(_fits(authority.lower(), host) for host in _hosts(parts))
-        and (is_whole or _fits(rest or "/", said))
+        and (is_whole or _fits(rest or "/", target))
     )
 
 

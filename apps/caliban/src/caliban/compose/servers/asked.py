@@ -52,11 +52,11 @@ class AskedQuestion:
             answer, why = ElicitAnswer(action=asked.reply.action, content=asked.reply.content), BY_HOOK
         else:
             answer, why = await self._by_person()
-        told = await self._fired(_answered(self._name, session_id, request, answer))
-        if told.denies or told.stop:
-            return self._declined(f"a hook: {one_line(told.reason) or 'it objects'}")
-        if told.reply is not None:
-            answer, why = ElicitAnswer(action=told.reply.action, content=told.reply.content), BY_HOOK
+        verdict = await self._fired(_answered(self._name, session_id, request, answer))
+        if verdict.denies or verdict.stop:
+            return self._declined(f"a hook: {one_line(verdict.reason) or 'it objects'}")
+        if verdict.reply is not None:
+            answer, why = ElicitAnswer(action=verdict.reply.action, content=verdict.reply.content), BY_HOOK
         return self._judged(answer, why)
 
     async def _by_person(self) -> tuple[ElicitAnswer, str]:

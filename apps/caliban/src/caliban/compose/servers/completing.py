@@ -46,8 +46,8 @@ def prompt_words(app: App, prompt: ServerPrompt, place: ArgumentPlace, *, ends: 
         return None
 
     async def ask() -> tuple[str, ...]:
-        said = await client.complete("prompt", prompt.name, place.name, place.value, place.known)
-        return tuple(word if ends else shlex.quote(word) for word in _words(said))
+        completions = await client.complete("prompt", prompt.name, place.name, place.value, place.known)
+        return tuple(word if ends else shlex.quote(word) for word in _words(completions))
 
     return AskedWords(typed=place.value, ask=ask, ends=ends)
 
@@ -68,10 +68,10 @@ def resource_words(app: App, typed: str) -> AskedWords | None:
             place = template_place(template.uri_template, uri)
             if place is None:
                 continue
-            said = await client.complete(
+            completions = await client.complete(
                 "resource", template.uri_template, place.name, place.value, place.known
             )
-            for word in _words(said):
+            for word in _words(completions):
                 value = quote(word, safe="") if place.quotes else word
                 words.append(f"{begun}{place.before}{value}{place.after}")
         return tuple(dict.fromkeys(words))
@@ -119,6 +119,10 @@ def _completing(app: App, name: str) -> McpClient | None:
     return client if client is not None and client.info.offers("completions") else None
 
 
-def _words(said: Completions) -> list[str]:
+def _words(completions: Completions) -> list[str]:
     """The values that a person could have typed."""
-    return [word for word in said.values if word and without_hidden(word) == word and one_line(word) == word]
+    return [
+        word
+        for word in completions.values
+        if word and without_hidden(word) == word and one_line(word) == word
+    ]

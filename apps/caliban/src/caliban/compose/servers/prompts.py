@@ -78,11 +78,11 @@ async def server_prompts(app: App) -> tuple[ServerPrompt, ...]:
     run = app.servers
     if run is None:
         return ()
-    found: dict[str, tuple[McpPrompt, ...]] = {}
+    prompts: dict[str, tuple[McpPrompt, ...]] = {}
 
     async def look(server: RunServer) -> None:
         try:
-            found[server.name] = await server.prompts()
+            prompts[server.name] = await server.prompts()
         except CalibanError as error:
             words = one_line(error.message, max_chars=300)
             message = f"the MCP server {server.name} does not list its prompts: {words}"
@@ -94,8 +94,8 @@ async def server_prompts(app: App) -> tuple[ServerPrompt, ...]:
                 group.start_soon(look, server)
     return tuple(
         prompt
-        for name in sorted(found)
-        for prompt in _named(name, found[name][:MAX_PROMPTS])
+        for name in sorted(prompts)
+        for prompt in _named(name, prompts[name][:MAX_PROMPTS])
         if app.permissions.offers(ToolSpec(name=prompt.full_name, description="", input_schema={}))
     )
 
@@ -126,11 +126,11 @@ def _server(app: App, prompt: ServerPrompt) -> RunServer:
     return server
 
 
-async def _within(app: App, prompt: ServerPrompt, server: RunServer, said: PromptMessages) -> FetchedPrompt:
+async def _within(app: App, prompt: ServerPrompt, server: RunServer, answer: PromptMessages) -> FetchedPrompt:
     """The messages as they are sent: no secret, nothing hidden, and all of them together within the cap."""
     limits = app.limits(app.live.now)
     cap, messages = limits.cap_of(prompt.server), list[Message]()
-    for number, one in enumerate(said.messages[:MAX_MESSAGES]):
+    for number, one in enumerate(answer.messages[:MAX_MESSAGES]):
         parts = await read_content(one.content, server.look)
         masked = masked_message(Message(role=one.role, content=parts), app.masker)
         output = ToolOutput(content=tuple(part for part in masked.content if isinstance(part, ResultPart)))
@@ -146,11 +146,11 @@ async def _within(app: App, prompt: ServerPrompt, server: RunServer, said: Promp
         )
         messages.append(Message(role=one.role, content=capped.content))
         cap = max(cap - len(capped.text), 1) if cap else 0
-    if len(said.messages) > MAX_MESSAGES:
-        left = plural(len(said.messages) - MAX_MESSAGES, "message")
+    if len(answer.messages) > MAX_MESSAGES:
+        left = plural(len(answer.messages) - MAX_MESSAGES, "message")
         words = f"left out of the prompt {prompt.command}: {left}"
         app.reporter(Notice(subtype="mcp_prompts", message=words))
-    description = one_line(without_hidden(said.description), max_chars=MAX_LINE_CHARS)
+    description = one_line(without_hidden(answer.description), max_chars=MAX_LINE_CHARS)
     return FetchedPrompt(description=description, messages=tuple(messages))
 
 

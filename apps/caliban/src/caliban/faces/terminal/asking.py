@@ -100,19 +100,19 @@ class AppDesk:
         """Effects of the call that the engine found, one line each."""
         engine = self._app.permissions.engine
         explained = engine.explain(request.tool, request.call.input)
-        found = [
+        effects = [
             f"{_excerpt(part.text)}: {'; '.join(part.notes)}"
             for part in explained.parts
             if part.kind == "command" and part.notes
         ]
         verbs = {"write": "writes", "read": "reads"}
-        found += [
+        effects += [
             f"{verbs[part.kind]} {_excerpt(part.text)}" for part in explained.parts if part.kind in verbs
         ]
-        found += [f"cannot be read off its text: {what}" for what in explained.opaque]
+        effects += [f"cannot be read off its text: {what}" for what in explained.opaque]
         reason = request.reason
-        found += [text for kind, text in explained.guards if text not in reason]
-        return tuple(dict.fromkeys(found))
+        effects += [text for kind, text in explained.guards if text not in reason]
+        return tuple(dict.fromkeys(effects))
 
     def _places(self) -> tuple[RulePlace, ...]:
         from caliban_settings.edit.store import rule_store

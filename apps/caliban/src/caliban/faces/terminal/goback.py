@@ -55,15 +55,15 @@ class GoBack:
         """Go back, files first. Raises `CommandRefused`, `CheckpointError`, and what summaries do."""
         if kind in ("summarise_from", "summarise_to"):
             return await self._summarised(prompt, kind)
-        said = []
+        steps = []
         if kind != "conversation":
-            said.append(await anyio.to_thread.run_sync(self._put_back, prompt, force))
+            steps.append(await anyio.to_thread.run_sync(self._put_back, prompt, force))
             if self._app.board.checkpoints is not None:
                 await self._app.board.checkpoints.forget()
         if kind != "code":
-            said.append(await anyio.to_thread.run_sync(self._cut, prompt))
+            steps.append(await anyio.to_thread.run_sync(self._cut, prompt))
         return Restored(
-            words=f"back to before prompt {prompt.index}: {'; '.join(said)}", reopens=kind != "code"
+            words=f"back to before prompt {prompt.index}: {'; '.join(steps)}", reopens=kind != "code"
         )
 
     def _points(self) -> RewindPoints:

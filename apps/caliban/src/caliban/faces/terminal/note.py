@@ -25,13 +25,13 @@ def note_files(app: App) -> dict[MemoryTier, Path]:
     if places is None:
         raise CommandRefused("this run has no files of instructions: flags replace the whole system prompt")
     options = memory_options(places)
-    found: dict[MemoryTier, Path] = {}
+    files: dict[MemoryTier, Path] = {}
     for tier in TIERS:
         try:
-            found[tier] = edit_path(tier, options)
+            files[tier] = edit_path(tier, options)
         except TopicMissing:
             continue
-    return found
+    return files
 
 
 def add_note(path: Path, note: str) -> None:

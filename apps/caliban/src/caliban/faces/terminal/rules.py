@@ -55,8 +55,8 @@ class RuleKeeper:
         files = {**kept, "project": (*kept["project"], *kept["local"])}
         for scope, rules in layers:
             for rule in rules:
-                found = next((each for each in files.get(scope, ()) if _is(each, rule)), None)
-                yield _row(str(scope), rule, found)
+                entry = next((each for each in files.get(scope, ()) if _is(each, rule)), None)
+                yield _row(str(scope), rule, entry)
 
     def _kept(self, scope: Scope) -> tuple[KeptRule, ...]:
         try:

@@ -67,8 +67,8 @@ class SavedList:
             messages = self._store.load(name).messages
         except CalibanError as error:
             return (error.message,)
-        said = [(message.role, one_line(message.text, max_chars=300)) for message in messages]
-        shown = [(role, text) for role, text in said if text and role != "system"][-PREVIEWED:]
+        lines = [(message.role, one_line(message.text, max_chars=300)) for message in messages]
+        shown = [(role, text) for role, text in lines if text and role != "system"][-PREVIEWED:]
         return tuple(f"{'> ' if role == 'user' else ''}{text}" for role, text in shown)
 
     async def rename(self, name: str, title: str) -> None:

@@ -27,14 +27,14 @@ async def run_typed(app: App, session: Session, line: str, progress: Callable[[s
     if not line.strip():
         raise CommandRefused("there is no command behind the !")
     refusal = f"{one_line(line, max_chars=120)!r} is not run"
-    found = command_tool(session.agent.tools.tools(), refusal)
+    shell = command_tool(session.agent.tools.tools(), refusal)
 
     async def emit(event: AgentEvent) -> None:
         if isinstance(event, ToolProgress):
             progress(event.text)
 
     typed = UnmodelledLine(text=line, session_id=session.id, refusal=refusal, is_typed=True)
-    output = await run_line(app, found, typed, emit)
+    output = await run_line(app, shell, typed, emit)
     text = for_a_person(output.text)
     if len(text) > MAX_OUTPUT_CHARS:
         text = f"{text[:MAX_OUTPUT_CHARS]}\n[cut]"
@@ -43,8 +43,8 @@ async def run_typed(app: App, session: Session, line: str, progress: Callable[[s
 
 def for_a_person(report: str) -> str:
     """A command's output, without the headings that its report has for a model."""
-    _, found, rest = report.partition(f"{STDOUT}\n")
-    if not found:
+    _, heading, rest = report.partition(f"{STDOUT}\n")
+    if not heading:
         return report.strip("\n")
     stdout, _, stderr = rest.rpartition(f"{STDERR}\n")
     return "\n".join(

@@ -262,8 +262,8 @@ class RudeServer:
             elif "never_content" in self.traits:
                 self.send_result(number, {"resultType": "input_required", "requestState": "again"})
             else:
-                told = [(answers or {})["who"], params.get("requestState")]
-                self.result(number, {"content": [{"type": "text", "text": json.dumps(told)}]})
+                received = [(answers or {})["who"], params.get("requestState")]
+                self.result(number, {"content": [{"type": "text", "text": json.dumps(received)}]})
             return
         self.pending["q1"] = lambda frame: self.result(
             number,
