@@ -225,9 +225,9 @@ async def test_a_tall_draft_shows_the_lines_around_the_caret() -> None:
     assert tuple(caret) == (2, 2)
 
 
-@pytest.mark.parametrize("columns", [1, 2, 3, 5, 40])
+@pytest.mark.parametrize("columns", [1, 2, 3, 5, 10, 11, 12, 13, 22, 40])
 async def test_no_line_of_a_draft_is_wider_than_the_screen(columns: int) -> None:
-    text = "wide 漢字 👩‍👩‍👧 \t text \x07" * 20
+    text = "wide 漢字 👩‍👩‍👧 \t text \x07 a\u202e\u202e\u202e\u202eb" * 20
     for cursor in range(0, len(text), 17):
         lines, caret = draft_lines(DraftView(text=text, cursor=cursor), columns, 6)
         assert caret.row < len(lines) <= 6

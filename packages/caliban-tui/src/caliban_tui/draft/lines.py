@@ -75,7 +75,7 @@ def draft_rows(line: str, room: int) -> tuple[DraftRow, ...]:
             width = cells(drawn)
         if grapheme == " " and used + 1 >= room:
             drawn, width = "", 0  # it hangs behind the row that it ends
-        elif used and used + width >= room:
+        while width and used and used + width >= room:  # twice where a sign of many cells ends a word
             if word.place == start:  # one word is all there is
                 word = _Word(place, len(text), used)
             rows.append(DraftRow(start, word.place, text[: word.length]))
