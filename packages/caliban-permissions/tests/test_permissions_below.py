@@ -603,6 +603,11 @@ LEFT_BY_NAME = (
     "cd sub && cat ~-/.env",
     "cd sub; pushd deep >/dev/null; cat ~-/../.env",
     "cd sub/deep && cd ../.. && cat .env",
+    'cd sub && eval "cd .." && cat .env',
+    "cd sub && command eval cd .. && cat .env",
+    "cd sub && . ../out.sh && cat .env",
+    'cd sub && bash -c "cd - >/dev/null && cat .env"',
+    "cd sub && bash -c 'bash -c \"cd - >/dev/null; cat .env\"'",
 )
 
 
@@ -615,6 +620,7 @@ def test_a_directory_is_left_by_the_name_it_was_entered_by(tmp_path: Path, line:
     (tmp_path / "secret").write_text(MARK, encoding="utf-8")
     (place / "sub" / "leak").symlink_to(tmp_path / "secret")
     (place / "sub" / "up").symlink_to("..")
+    (place / "out.sh").write_text("cd ..", encoding="utf-8")
     done = subprocess.run(["bash", "-c", line], cwd=place, capture_output=True, text=True, check=False)
     assert MARK in done.stdout
     denied = (Rule(pattern=f"Read({each})", action="deny") for each in ("./.env", tmp_path / "secret"))

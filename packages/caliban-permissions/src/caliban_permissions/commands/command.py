@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import posixpath
 from collections.abc import Iterator
 
 from caliban_common.lazy import cached_property, lazy_pattern
 from caliban_permissions.commands.forms import Forms, doubt_forms, text_forms
+from caliban_permissions.commands.moves import WorkingDirectory, moves, runs_here
 from caliban_permissions.commands.option_rules import means_options
 from caliban_permissions.commands.scripts import Written, text_said, written_files
 from caliban_permissions.commands.simple import SimpleSubject
 from caliban_permissions.commands.steering import feeders, keeps_repositories, links_of, steers
 from caliban_permissions.commands.suggest import simple_patterns
-from caliban_permissions.commands.wildcards import Directories, word_names
-from caliban_permissions.paths import PathContext, resolve
+from caliban_permissions.commands.wildcards import Directories
+from caliban_permissions.paths import PathContext
 from caliban_permissions.rules.compiled import CompiledRule
 from caliban_permissions.rules.glob import TextGlob
 from caliban_permissions.rules.pattern import Anywhere, Bare
@@ -34,8 +34,6 @@ _BLANKS = lazy_pattern(r"[ \t]+")
 _WORD_START = lazy_pattern(" ")
 _NETWORK = ("/dev/tcp/", "/dev/udp/")
 _MAX_COMMANDS = 128
-_MOVES = (("cd",), ("pushd",), ("popd",))
-_MAX_BASES = 4
 _MAX_SCRIPTS = 64
 _AND_THEN = frozenset(("&&", "|", "|&"))
 """What joins commands of which none runs where the first one failed."""
@@ -44,50 +42,49 @@ _AND_THEN = frozenset(("&&", "|", "|&"))
 class ShellCommand:
     """One shell command, read once, and everything rules may ask about it.
 
-    `tools` are the names under which rules may speak of it.
+    `tools` are the names under which rules may speak of it, `been` the directories of the shell that runs it.
     """
 
-    def __init__(self, text: str, place: PathContext, cwd: str, tools: tuple[str, ...]) -> None:
+    def __init__(
+        self, text: str, place: PathContext, cwd: str, tools: tuple[str, ...], been: tuple[str, ...] = ()
+    ) -> None:
         self.text = text
         self.tools = tools
         self.place = place
         self.cwd = cwd
         self.line: ParsedLine = read_line(text)
         self.directories: Directories = Directories()
+        self._been = been
 
-    @cached_property
+    @property
     def simple_commands(self) -> tuple[SimpleSubject, ...]:
         """The simple commands in order.
 
         A `cd` adds a directory in which later simple commands may run; one that the line begins with, and on
         which all else in it depends, says where they run.
         """
+        return self._followed[0]
+
+    @property
+    def been(self) -> tuple[str, ...]:
+        """The directories that the shell may be in at the end, or has been in."""
+        return self._followed[1]
+
+    @cached_property
+    def _followed(self) -> tuple[tuple[SimpleSubject, ...], tuple[str, ...]]:
         subjects = []
-        names: tuple[str, ...] = (self.cwd,)
-        bases: tuple[str, ...] = (self.cwd,)
-        been: dict[str, None] = {}
-        through_links = False
         commands = self.line.simple_commands[:_MAX_COMMANDS]
-        known = not any(simple.repeated and _move(simple)[:1] in _MOVES for simple in commands)
+        where = WorkingDirectory(self.place, self.cwd, self._been, self.directories)
+        where.known = not any(simple.repeated and moves(simple) for simple in commands)
         for simple in commands:
-            been.update(dict.fromkeys(bases))
-            subjects.append(SimpleSubject(self, simple, bases, known, tuple(been)))
-            moves = next(iter(_move(simple)), "")
-            if moves in ("pushd", "popd") or (moves == "cd" and not _cd_target(simple)):
-                known = False
-                bases = tuple(dict.fromkeys((*bases, *been, *self._perhaps_moved(simple, bases))))
-                names = tuple(dict.fromkeys((*names, *bases)))
-            elif moves == "cd" and len(bases) <= _MAX_BASES:
-                target = _cd_target(simple)
-                through_links = through_links or not all(self._is_literal(target, base) for base in bases)
-                moved = tuple(dict.fromkeys(self._moved(target, names)))
-                places = tuple(place for name in moved for place in resolve(name, self.place).canonicals)
-                is_certain = simple is self._condition and all(map(os.path.isdir, places))
-                names = moved if is_certain else tuple(dict.fromkeys((*names, *moved)))
-                bases = tuple(dict.fromkeys(places if is_certain else (*bases, *places)))
-                doubtful = through_links and ".." in target.split("/")
-                known = known and len(bases) <= _MAX_BASES and not doubtful
-        return tuple(subjects)
+            subject = SimpleSubject(self, simple, where.bases, where.known, tuple(where.been))
+            subjects.append(subject)
+            where.follow(simple, certain=simple is self._condition)
+            if runs_here(simple):
+                where.wander(known=not simple.opaque and bool(subject.forms.inner))
+                for inner in subject.forms.inner:
+                    where.follow(inner)
+        return tuple(subjects), tuple(where.been)
 
     @property
     def _condition(self) -> SimpleCommand | None:
@@ -262,29 +259,6 @@ class ShellCommand:
         anywhere = isinstance(rule.pattern.argument, Anywhere)
         return any(_may_begin(rule, text, anywhere=anywhere) for text in texts)
 
-    def _is_literal(self, target: str, base: str) -> bool:
-        """Whether a directory is where its name says, whatever links there are."""
-        return resolve(target, self.place, base).canonicals == (
-            posixpath.normpath(posixpath.join(base, target)),
-        )
-
-    def _perhaps_moved(self, simple: SimpleCommand, bases: tuple[str, ...]) -> Iterator[str]:
-        """Directories among those that a move of which more is unknown may lead to: a wildcard has names."""
-        words = [word for word in simple.words if word.text not in _move(simple)[:1]]
-        for word in words[-1:]:
-            names = word_names(word, bases, self.place.home, self.directories) or ()
-            for name in names[:_MAX_BASES]:
-                yield from (path for base in bases for path in resolve(name, self.place, base).canonicals)
-
-    def _moved(self, target: str, names: tuple[str, ...]) -> Iterator[str]:
-        """The directories that a `cd` may lead to from where the shell is, by one of its `names` for that.
-
-        The shell takes a `..` for the directory by whose name it came, `cd -P` for the one that it is in.
-        """
-        for name in names:
-            yield posixpath.normpath(target if target[:1] == "~" else posixpath.join(name, target))
-            yield from resolve(target, self.place, name).canonicals
-
 
 class LineSubject:
     """The whole command: for rules whose pattern spans commands, and for what no simple command shows."""
@@ -317,25 +291,6 @@ class LineSubject:
             if glob.may_match_in(self.command.all_text):
                 for text in self.command.raw_texts:
                     yield glob, text
-
-
-def _move(simple: SimpleCommand) -> tuple[str, ...]:
-    """The arguments without `command` and `builtin` before them: what they call moves the shell as well."""
-    argv = simple.argv
-    while argv[:1] in (("command",), ("builtin",)):
-        argv = argv[1:]
-        while argv[:1] in (("-p",), ("--",)):
-            argv = argv[1:]
-    return argv
-
-
-def _cd_target(simple: SimpleCommand) -> str:
-    """The literal directory of a `cd`; empty when it has none or several readings."""
-    operands = [word for word in _move(simple)[1:] if word not in ("-P", "-L", "--", "-e", "-@")]
-    if not operands and not simple.opaque:
-        return "~"
-    plain = len(operands) == 1 and operands[0][:1] not in ("-", "+", "") and not simple.opaque
-    return operands[0] if plain and simple.words[-1].glob is None else ""
 
 
 def _may_begin(rule: CompiledRule, text: str, *, anywhere: bool) -> bool:

@@ -287,7 +287,7 @@ class _CommandJudge:
         if not (self.chain.guards_reads or self.chain.guards_edits):
             return
         for text, base in self.command.scripts:
-            command = ShellCommand(text, self.place, base, self.command.tools)
+            command = ShellCommand(text, self.place, base, self.command.tools, self.command.been)
             inner = _CommandJudge(command, self.chain, self.now, reads_free=False)
             given = _GIVEN.search(text) is not None
             yield from (part for part in inner._reads() if not (given and part.human_only))
