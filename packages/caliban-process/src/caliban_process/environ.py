@@ -124,24 +124,27 @@ def shell_environment(
     With `strict` only names that are known to be harmless pass. `is_held` says of a value whether it holds a
     key of ours.
     """
+    passed = _shell_variables(tuple(host.items()), strict)
+    env = {name: value for name, value in passed.items() if is_held is None or not is_held(value)}
+    env["PATH"] = _absolute_entries(env.get("PATH", "")) or DEFAULT_PATH
+    return {**env, "TERM": "dumb", **added}
+
+
+@lru_cache(maxsize=2)
+def _shell_variables(host: tuple[tuple[str, str], ...], strict: bool) -> Mapping[str, str]:
+    """What of these variables any command gets: one begins with the same ones as the next."""
     is_private = _name_is_private()
     if strict:
-        passed = _passed(host, _SHELL_NAMES)
+        passed = _passed(dict(host), _SHELL_NAMES)
     else:
         kept_back, is_kept_back = _names_of(_NOT_FOR_COMMANDS)
         is_token = _value_is_secret()
         passed = {
             name: value
-            for name, value in host.items()
+            for name, value in host
             if not (name in kept_back or name.endswith(_FUNCTION) or is_kept_back(name) or is_token(value))
         }
-    env = {
-        name: value
-        for name, value in passed.items()
-        if not is_private(name) and (is_held is None or not is_held(value))
-    }
-    env["PATH"] = _absolute_entries(env.get("PATH", "")) or DEFAULT_PATH
-    return {**env, "TERM": "dumb", **added}
+    return {name: value for name, value in passed.items() if not is_private(name)}
 
 
 def secret_variables(host: Mapping[str, str]) -> dict[str, str]:

@@ -31,6 +31,7 @@ PRICES = (
     "caliban_telemetry.account",
     "caliban_telemetry.meter",
     "caliban_telemetry.table:head",
+    "caliban_telemetry.format",
     "caliban_telemetry.frames",
 )
 """What every reply needs whose cost is told: loaded as soon as anything is waited for, a connection too."""
