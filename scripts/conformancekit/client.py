@@ -88,7 +88,7 @@ def authorization(url: str, scenario: str, context: Mapping[str, Any]) -> OAuthA
 
     parts = LoginParts(
         store=MemoryTokens(),
-        open_door=lambda reach: HttpClient(),
+        open_client=lambda reach: HttpClient(),
         learn=lambda secret: None,
         agent=Browser(),
         id_token=id_token,
