@@ -603,6 +603,9 @@ LEFT_BY_NAME = (
     "cd sub && cat ~-/.env",
     "cd sub; pushd deep >/dev/null; cat ~-/../.env",
     "cd sub/deep && cd ../.. && cat .env",
+    "cd a; cd b; cd c; cd d; cd e; cat deep",
+    "cd a && cd b && cd c && cd d && cd e && cat deep",
+    "cd sub; cd ..; cd a; cd b/c; cd ..; cd c/d; cd e; cat deep",
     'cd sub && eval "cd .." && cat .env',
     "cd sub && command eval cd .. && cat .env",
     "cd sub && . ../out.sh && cat .env",
@@ -620,6 +623,8 @@ def test_a_directory_is_left_by_the_name_it_was_entered_by(tmp_path: Path, line:
     (tmp_path / "secret").write_text(MARK, encoding="utf-8")
     (place / "sub" / "leak").symlink_to(tmp_path / "secret")
     (place / "sub" / "up").symlink_to("..")
+    (place / "a/b/c/d/e").mkdir(parents=True)
+    (place / "a/b/c/d/e/deep").symlink_to(tmp_path / "secret")
     (place / "out.sh").write_text("cd ..", encoding="utf-8")
     done = subprocess.run(["bash", "-c", line], cwd=place, capture_output=True, text=True, check=False)
     assert MARK in done.stdout
@@ -635,4 +640,6 @@ def test_a_directory_is_left_by_the_name_it_was_entered_by(tmp_path: Path, line:
         vouched=(spec,),
     )
     assert engine.decide(spec, {"command": line}).action == "deny"
+    often = "cd sub; cd ..; " * 8
+    assert engine.decide(spec, {"command": f"{often}cat .env"}).action == "ask"
     assert engine.decide(spec, {"command": "cd sub && cat other"}).action == "allow"

@@ -78,6 +78,7 @@ class ShellCommand:
         where.known = not any(simple.repeated and moves(simple) for simple in commands)
         for simple in commands:
             subject = SimpleSubject(self, simple, where.bases, where.known, tuple(where.been))
+            subject.lost = where.lost
             subjects.append(subject)
             where.follow(simple, certain=simple is self._condition)
             if runs_here(simple):

@@ -69,6 +69,7 @@ class SimpleSubject:
         self.bases = bases
         self.known = known
         self.been = been
+        self.lost = False
 
     def covered_by(self, rule: CompiledRule) -> bool:
         """Whether an allow rule covers the command; within an opaque one only a rule that spells it out."""
@@ -331,6 +332,8 @@ class SimpleSubject:
         """The names of a path as the simple command means it."""
         if HOLE in text:
             return PathNames(text.replace(HOLE, "?"), uncertain="its name is known only when it runs")
+        if self.lost and text[:1] not in ("/", "~"):
+            return PathNames(text, uncertain="the shell has moved too often to be followed")
         place, home = self.command.place, self.command.place.home
         meanings = [
             resolve(each, place, base)
