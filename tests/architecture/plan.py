@@ -315,6 +315,7 @@ WALLS: Mapping[str, str] = {
     "caliban_agent_core.reply:ModelCaller._stream": "the call of a provider: its fault ends the run in words",
     "caliban_agent_core.walled:walled": "the work of a tool: its fault is a result that the model reads",
     "caliban_agent_core.registry:_load": "the load of a plugin: its fault is named and the tool left out",
+    "caliban_process.process:Process._read_stdout": "who takes output: its fault is raised where it waits",
     "caliban_images.pixels:_opened": "the decoder of pictures: what it raises is no picture",
     "caliban_images.pixels:shrink": "the same, while it scales",
     "caliban_images.pixels:reduced": "the same, for a terminal that draws in few colours",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -39,7 +39,7 @@ class FakeClient:
             instructions=instructions,
         )
 
-    async def list_tools(self) -> tuple[McpTool, ...]:
+    async def list_tools(self, known: Sequence[McpTool] = ()) -> tuple[McpTool, ...]:
         self.lists += 1
         return self.tools
 

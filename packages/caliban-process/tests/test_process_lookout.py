@@ -1,71 +1,54 @@
-"""One task that looks for all programs, and who takes over from it."""
+"""A timer that looks for all programs at the same moments, and ever more seldom."""
 
 from __future__ import annotations
 
-import anyio
-import pytest
+from caliban_process.lookout import FIRST_S, LAST_S, Lookout
 
-from caliban_process.lookout import Lookout
-
-pytestmark = pytest.mark.anyio
+NEVER = float("inf")
 
 
-class Looker:
-    """Counts how often it was told to look."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.seen = anyio.Event()
-
-    def look(self) -> None:
-        self.count += 1
-        self.seen.set()
-
-    async def again(self) -> None:
-        """Wait for the next look."""
-        self.seen = anyio.Event()
-        await self.seen.wait()
+def test_nobody_is_looked_for_where_nobody_wants_it() -> None:
+    lookout = Lookout()
+    assert lookout.at == NEVER
+    lookout.add(print, 0.0)
+    lookout.remove(print)
+    lookout.remove(print)
+    assert lookout.at == NEVER
 
 
-async def test_all_look_at_the_same_moments() -> None:
-    lookout, one, other = Lookout(), Looker(), Looker()
-    async with anyio.create_task_group() as group:
-        group.start_soon(lookout.watch, one.look)
-        await anyio.lowlevel.checkpoint()
-        group.start_soon(lookout.watch, other.look)
-        await other.again()
-        before = one.count - other.count
-        await other.again()
-        await one.again()
-        assert one.count - other.count == before
-        group.cancel_scope.cancel()
+def test_all_look_at_the_same_moments() -> None:
+    looks: list[str] = []
+    lookout = Lookout()
+    lookout.add(lambda: looks.append("one"), 0.0)
+    lookout.add(lambda: looks.append("other"), FIRST_S / 2)
+    assert lookout.at == FIRST_S
+    lookout.ring(FIRST_S)
+    assert looks == ["one", "other"]
 
 
-async def test_another_takes_over_from_the_one_that_looked() -> None:
-    lookout, first, last = Lookout(), Looker(), Looker()
-    async with anyio.create_task_group() as group:
-        async with anyio.create_task_group() as leading:
-            leading.start_soon(lookout.watch, first.look)
-            await first.again()
-            group.start_soon(lookout.watch, last.look)
-            await last.again()
-            leading.cancel_scope.cancel()
-        count = first.count
-        await last.again()
-        assert first.count == count
-        group.cancel_scope.cancel()
+def test_it_is_looked_ever_more_seldom_until_something_begins() -> None:
+    lookout, now, pauses = Lookout(), 0.0, []
+    lookout.add(list, now)
+    for _ in range(20):
+        pauses.append(lookout.at - now)
+        now = lookout.at
+        lookout.ring(now)
+    assert pauses[0] == FIRST_S
+    assert pauses == sorted(pauses)
+    assert lookout.at - now == LAST_S
+    lookout.add(dict, now)
+    assert lookout.at == now + FIRST_S
 
 
-async def test_one_that_waits_for_its_turn_can_leave() -> None:
-    lookout, first, last = Lookout(), Looker(), Looker()
-    async with anyio.create_task_group() as group:
-        group.start_soon(lookout.watch, first.look)
-        await first.again()
-        async with anyio.create_task_group() as waiting:
-            waiting.start_soon(lookout.watch, last.look)
-            await last.again()
-            waiting.cancel_scope.cancel()
-        count = last.count
-        await first.again()
-        assert last.count == count
-        group.cancel_scope.cancel()
+def test_one_that_leaves_while_it_is_looked_keeps_nobody_from_looking() -> None:
+    looks: list[str] = []
+    lookout = Lookout()
+
+    def leave() -> None:
+        lookout.remove(leave)
+
+    lookout.add(leave, 0.0)
+    lookout.add(lambda: looks.append("other"), 0.0)
+    lookout.ring(1.0)
+    lookout.ring(2.0)
+    assert looks == ["other", "other"]

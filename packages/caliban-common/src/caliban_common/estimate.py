@@ -26,6 +26,7 @@ CHARS_PER_TOKEN = 4
 IMAGE_TOKENS = 1600
 """Of any image: what vendors count for one of the size they scale images down to."""
 
+_ENCODER = json.JSONEncoder(default=str)
 MESSAGE_TOKENS = 4
 """What a message costs beside its content."""
 
@@ -43,8 +44,7 @@ def tokens(messages: Iterable[Message]) -> int:
 def tool_tokens(tools: Iterable[ToolSpec]) -> int:
     """The estimate for the descriptions of tools."""
     chars = sum(
-        len(tool.name) + len(tool.description) + len(json.dumps(tool.input_schema, default=str))
-        for tool in tools
+        len(tool.name) + len(tool.description) + len(_ENCODER.encode(tool.input_schema)) for tool in tools
     )
     return -(-chars // CHARS_PER_TOKEN)
 

@@ -14,6 +14,8 @@ def clean(text: str) -> str:
 
     The two halves of a pair that were cut apart and joined again become the character they are.
     """
+    if text.isascii():
+        return text
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

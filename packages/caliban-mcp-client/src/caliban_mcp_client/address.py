@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import anyio
 
 from caliban_mcp_client.authorization import Authorization
-from caliban_mcp_client.groups import task_group
+from caliban_mcp_client.groups import PlainGroup
 from caliban_mcp_client.http import HttpClientLike
 from caliban_mcp_client.oldsse import OldSseCarrier
 from caliban_mcp_client.ports import Carrier, Receiver
@@ -33,7 +33,7 @@ async def opened_address(
     """
     requests = Requests(client, target, authorization)
     try:
-        async with task_group() as group:
+        async with PlainGroup() as group:
             if target.kind == "sse":
                 old = OldSseCarrier(requests, receiver, options)
                 group.start_soon(old.listen)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
@@ -11,7 +11,7 @@ from anyio.abc import TaskStatus
 
 from caliban_mcp_client import entries
 from caliban_mcp_client.errors import CallLost, CallRefused, HttpRefused, NotOffered, ServerGone
-from caliban_mcp_client.groups import task_group
+from caliban_mcp_client.groups import PlainGroup
 from caliban_mcp_client.keeper import Keeper
 from caliban_mcp_client.link import CallTiming, Link, LinkParts
 from caliban_mcp_client.listing import read_list
@@ -113,9 +113,12 @@ class McpClient:
         """The last 2,000 characters that a program said on its standard error."""
         return self._keeper.said
 
-    async def list_tools(self) -> tuple[McpTool, ...]:
-        """Every tool, in the server's order; broken entries are left out and named in `problems`."""
-        tools = await self._list("tools", "tools", entries.read_tool)
+    async def list_tools(self, known: Sequence[McpTool] = ()) -> tuple[McpTool, ...]:
+        """Every tool, in the server's order; broken entries are left out and named in `problems`.
+
+        One of an earlier list, among `known`, that is told again word for word is the same object.
+        """
+        tools = await self._list("tools", "tools", entries.tool_reader(known))
         link = await self._keeper.link()
         return self._tools.learn(tools, self._oddities.add, has_headers=link.is_http and link.is_modern)
 
@@ -228,7 +231,7 @@ class McpClient:
 
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[None]:
-        async with task_group() as group:
+        async with PlainGroup() as group:
             await group.start(self.run)
             try:
                 yield

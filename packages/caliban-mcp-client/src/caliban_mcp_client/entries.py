@@ -6,8 +6,8 @@ it were not there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, TypeVar
 
 from caliban_common.text import clean, one_line
 from caliban_mcp_client.values import McpTool, ToolAnnotations
@@ -15,6 +15,7 @@ from caliban_mcp_client.values import McpTool, ToolAnnotations
 _T = TypeVar("_T")
 Say = Callable[[str], None]
 Entry = Mapping[str, Any]
+_NONE: Final = ToolAnnotations()
 
 
 def read_entries(page: Entry, key: str, read: Callable[[Entry, Say], _T | None], say: Say) -> list[_T]:
@@ -59,6 +60,19 @@ def read_tool(entry: Entry, say: Say) -> McpTool | None:
     )
 
 
+def tool_reader(known: Iterable[McpTool]) -> Callable[[Entry, Say], McpTool | None]:
+    """`read_tool`, but that a tool of `known` which is told again word for word is the same object."""
+    before = {tool.name: tool for tool in known}
+
+    def read(entry: Entry, say: Say) -> McpTool | None:
+        name = entry.get("name")
+        tool = before.get(name) if isinstance(name, str) else None
+        is_same = tool is not None and tool.raw == entry and isinstance(entry.get("inputSchema"), dict)
+        return tool if is_same else read_tool(entry, say)
+
+    return read
+
+
 def text(entry: Entry, key: str) -> str:
     """A member that is text; empty where it is anything else."""
     value = entry.get(key)
@@ -72,7 +86,7 @@ def shown_name(name: str) -> str:
 
 def _annotations(value: object) -> ToolAnnotations:
     if not isinstance(value, dict):
-        return ToolAnnotations()
+        return _NONE
 
     def hint(name: str) -> bool | None:
         return claim if isinstance(claim := value.get(name), bool) else None

@@ -22,7 +22,7 @@ from caliban_mcp_client.errors import (
     McpError,
     ProtocolError,
 )
-from caliban_mcp_client.groups import task_group
+from caliban_mcp_client.groups import PlainGroup
 from caliban_mcp_client.inflight import Call
 from caliban_mcp_client.link import CallTiming, Link
 from caliban_mcp_client.target import LATEST, LEGACY, Era, ServerOptions, Verdict
@@ -134,7 +134,7 @@ class Handshake:
         """Begin the legacy way, still taking a late answer to the probe: a slow start is no era."""
         self._demand_auto(None)
         outcome: Outcome | None = None
-        async with task_group() as group:
+        async with PlainGroup() as group:
 
             async def late() -> None:
                 nonlocal outcome

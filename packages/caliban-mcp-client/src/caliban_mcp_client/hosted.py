@@ -12,7 +12,7 @@ from caliban_common.errors import CalibanError
 from caliban_mcp_client.encode import Outgoing
 from caliban_mcp_client.errors import CallLost, ProtocolError
 from caliban_mcp_client.frames import read_frames
-from caliban_mcp_client.groups import task_group
+from caliban_mcp_client.groups import PlainGroup
 from caliban_mcp_client.inflight import Call
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class HostCarrier:
 @asynccontextmanager
 async def opened_host(pipe: HostPipe, receiver: Receiver) -> AsyncIterator[HostCarrier]:
     """Speak with a server of the host, for the length of a block."""
-    async with task_group() as group:
+    async with PlainGroup() as group:
         carrier = HostCarrier(pipe, receiver, group)
         pipe.listen(carrier.notice)
         try:

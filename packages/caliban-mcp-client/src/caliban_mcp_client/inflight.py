@@ -10,6 +10,7 @@ import anyio
 
 from caliban_mcp_client.errors import CallError, CallLost, CallRefused, McpError, ProtocolError
 from caliban_mcp_client.frames import Frame, Scrap, matched_id
+from caliban_mcp_client.lazyevent import LazyEvent
 from caliban_mcp_client.values import CallUpdate
 
 OnUpdate = Callable[[CallUpdate], None]
@@ -21,7 +22,7 @@ class Call:
     def __init__(self, number: int, method: str, idle_s: float, on_update: OnUpdate | None) -> None:
         self.number = number
         self.method = method
-        self.done: anyio.Event = anyio.Event()
+        self.done: LazyEvent = LazyEvent()
         self.result: Any = None
         self.error: McpError | None = None
         self.idle_s = idle_s

@@ -14,8 +14,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban_mcp_client.errors import ConnectError, ServerGone
-from caliban_mcp_client.groups import task_group
+from caliban_mcp_client.groups import PlainGroup
 from caliban_mcp_client.handshake import Anew, Handshake, Outcome
+from caliban_mcp_client.lazyevent import LazyEvent
 from caliban_mcp_client.link import Link, LinkParts
 from caliban_mcp_client.parts import ClientParts
 from caliban_mcp_client.target import (
@@ -59,7 +60,7 @@ class Keeper:
         self._link_parts = link_parts
         self._options: ServerOptions = link_parts.options
         self._link: Link | None = None
-        self._ready = anyio.Event()
+        self._ready = LazyEvent()
         self._gone = ""
         self._is_closing = False
         self._restarts: deque[float] = deque()
@@ -167,7 +168,7 @@ class Keeper:
                 finally:
                     link.leave(_CLOSED)
                     if self._ready.is_set():  # else somebody waits for it, whatever becomes of this attempt
-                        self._ready = anyio.Event()
+                        self._ready = LazyEvent()
         except ConnectError as error:
             raise self._told(error, ended()) from error
         return None if isinstance(outcome, Anew) else link.reason
@@ -256,7 +257,7 @@ class Keeper:
                     )
                 from caliban_mcp_client.stdio import opened_program
 
-                async with task_group() as tasks:
+                async with PlainGroup() as tasks:
                     parts = self._parts.runner, link, tasks
                     async with opened_program(self._target, self._options, parts) as program:
                         yield _Open(
@@ -276,7 +277,7 @@ class Keeper:
                 target = replace(self._target, kind="sse" if self._is_old() else "http")
                 client, authorization = self._parts.http(), self._parts.authorization
                 opened = opened_address(target, self._options, client, authorization, link)
-                async with opened as carrier, task_group() as tasks:
+                async with opened as carrier, PlainGroup() as tasks:
                     yield _Open(carrier=carrier, tasks=tasks, said=str)
                     tasks.cancel_scope.cancel()
             case HostedTarget():
@@ -284,7 +285,7 @@ class Keeper:
                     raise ConnectError("refused", "there is no host that servers could live in")
                 from caliban_mcp_client.hosted import opened_host
 
-                async with opened_host(self._parts.host, link) as hosted, task_group() as tasks:
+                async with opened_host(self._parts.host, link) as hosted, PlainGroup() as tasks:
                     yield _Open(carrier=hosted, tasks=tasks, said=str)
                     tasks.cancel_scope.cancel()
             case _:

@@ -14,6 +14,7 @@ from caliban_mcp_client.errors import CallTimedOut, ProtocolError
 from caliban_mcp_client.frames import Frame, Scrap
 from caliban_mcp_client.inbound import Inbound
 from caliban_mcp_client.inflight import Call, InFlight, OnUpdate
+from caliban_mcp_client.lazyevent import LazyEvent
 from caliban_mcp_client.news import Changes
 from caliban_mcp_client.oddities import Oddities
 from caliban_mcp_client.target import LATEST, ServerOptions
@@ -61,7 +62,7 @@ class Link:
         self._carrier: Carrier | None = None
         self.version: str = ""
         self.is_modern: bool = False
-        self.ended: anyio.Event = anyio.Event()
+        self.ended: LazyEvent = LazyEvent()
         self.reason: str = ""
 
     def start(self, carrier: Carrier, tasks: TaskGroup) -> None:

@@ -49,8 +49,8 @@ def _once(entries: list[_T], key: str, say: Say) -> list[_T]:
     """The first of those that share a name."""
     seen: dict[str, _T] = {}
     for entry in entries:
-        names = (getattr(entry, member, None) for member in ("uri", "uri_template", "name"))
-        name = next((str(name) for name in names if name), "")
+        address = getattr(entry, "uri", "") or getattr(entry, "uri_template", "")
+        name: str = address or getattr(entry, "name", "")
         if name in seen:
             say(f"the list of {key} has an entry twice; the first counts")
         seen.setdefault(name, entry)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import anyio
-
+from caliban_mcp_client.lazyevent import LazyEvent
 from caliban_mcp_client.values import Change, ResourcesChanged, ResourceUpdated
 
 _MOST = 1000
@@ -17,7 +16,7 @@ class Changes:
 
     def __init__(self) -> None:
         self._pending: dict[Change, None] = {}
-        self._news = anyio.Event()
+        self._news = LazyEvent()
         self._is_closed = False
 
     def put(self, change: Change) -> None:
@@ -41,7 +40,7 @@ class Changes:
         while not self._pending:
             if self._is_closed:
                 raise StopAsyncIteration
-            self._news = anyio.Event()
+            self._news = LazyEvent()
             await self._news.wait()
         change = next(iter(self._pending))
         del self._pending[change]

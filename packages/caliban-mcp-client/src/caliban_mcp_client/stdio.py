@@ -54,7 +54,7 @@ class ProgramCarrier:
         self._queued_bytes = 0
         self._is_writing = False
         self._is_deaf = False
-        self._exited = anyio.Event()
+        self._is_overrun = False
 
     async def deliver(self, message: Outgoing, call: Call | None) -> None:
         """Write or queue a message. Answers to a server that asks and does not read are dropped at 64 MiB."""
@@ -80,7 +80,7 @@ class ProgramCarrier:
     @property
     def has_exited(self) -> bool:
         """Whether the program has ended by itself, while somebody was looking."""
-        return self._exited.is_set()
+        return self._process.has_ended
 
     def agreed(self, version: str, *, is_modern: bool) -> None:
         """Nothing changes."""
@@ -97,29 +97,39 @@ class ProgramCarrier:
             self._is_deaf = True
             self._queue.clear()
 
-    async def read(self) -> None:
-        """Hand on what it prints, until nobody can print any more or a line is far too long."""
-        while chunk := await self._process.receive():
-            for line in self._lines.feed(chunk):
-                self._take(line)
-            if self._lines.overrun_bytes > self._most_bytes:
-                self._receiver.discard(long_scrap(b'{"jsonrpc"', self._lines.overrun_bytes))
-                self._receiver.end(f"the server sent a message of more than {self._most_bytes:,} bytes")
-                return
+    async def attend(self) -> None:
+        """Hand on what it prints, until nobody can print any more, it has ended, or a line is far too long.
+
+        What happens to it is noticed from then on too, until this is cancelled.
+        """
+        process = self._process
+        process.take_stdout(self._read)
+        await process.until(lambda: process.is_stdout_over or process.has_ended)
+        if process.is_stdout_over:
+            self._end_lines()
+        # Where it has ended somebody else may hold its output; where that is closed it may be about to end.
+        with anyio.move_on_after(_AFTER_EXIT_S):
+            await process.until(lambda: process.is_stdout_over and process.has_ended)
+        if process.is_stdout_over:
+            self._end_lines()
+        self._receiver.end(
+            "the server has ended" if process.has_ended else "the server has closed its output"
+        )
+        await process.until(lambda: False)
+
+    def _end_lines(self) -> None:
         for line in self._lines.close():
             self._take(line)
-        with anyio.move_on_after(_AFTER_EXIT_S):
-            await self._exited.wait()
-        self._receiver.end(
-            "the server has ended" if self._exited.is_set() else "the server has closed its output"
-        )
 
-    async def watch(self) -> None:
-        """Notice its end where somebody else still holds its output."""
-        await self._process.exited()
-        self._exited.set()
-        await anyio.sleep(_AFTER_EXIT_S)
-        self._receiver.end("the server has ended")
+    def _read(self, chunk: bytes) -> None:
+        if self._is_overrun:
+            return
+        for line in self._lines.feed(chunk):
+            self._take(line)
+        if self._lines.overrun_bytes > self._most_bytes:
+            self._is_overrun = True
+            self._receiver.discard(long_scrap(b'{"jsonrpc"', self._lines.overrun_bytes))
+            self._receiver.end(f"the server sent a message of more than {self._most_bytes:,} bytes")
 
     def _take(self, line: bytes | LongLine) -> None:
         if isinstance(line, LongLine):
@@ -168,10 +178,9 @@ async def opened_program(
     runner, receiver, tasks = parts
     command = _command(target, options)
     try:
-        async with runner.start(command, tasks) as process:
+        async with runner.start(command, attended=True) as process:
             carrier = ProgramCarrier(process, receiver, options, tasks)
-            tasks.start_soon(carrier.read)
-            tasks.start_soon(carrier.watch)
+            tasks.start_soon(carrier.attend)
             yield Program(process, carrier)
     except NotStarted as error:
         raise _not_started(target, error) from error

@@ -20,6 +20,7 @@ from caliban_mcp.pins import JudgedTools, ServerPins
 from caliban_mcp.status import ServerNews, ServerState, ServerStatus
 from caliban_mcp.tool import TOOL_USE_ID, OnUpdate, ServerTool, spec_of
 from caliban_mcp_client.errors import ConnectError
+from caliban_mcp_client.lazyevent import LazyEvent
 from caliban_mcp_client.target import Verdict
 from caliban_mcp_client.values import McpTool, PromptsChanged, ServerLost, ServerRestarted, ToolsChanged
 
@@ -60,11 +61,9 @@ class RunServer:
         self._error: CalibanError | None = None
         self._verdict: Verdict | None = None
         self._paused = paused
-        self._settled = anyio.Event()
-        self._over = anyio.Event()
-        self._wanted = anyio.Event()
-        self._ended = anyio.Event()
-        self._begun = anyio.Event()
+        self._settled = LazyEvent()
+        self._over, self._wanted = LazyEvent(), LazyEvent()
+        self._begun, self._ended = LazyEvent(), LazyEvent()
         self._is_closing = False
         self._logins: object = None
         self._scope: anyio.CancelScope | None = None
@@ -73,7 +72,7 @@ class RunServer:
         self._offered: JudgedTools | None = None
         self._prompts: tuple[McpClient, tuple[McpPrompt, ...]] | None = None
         self._is_stale = False
-        self._listed = anyio.Event()
+        self._listed = LazyEvent()
         self._told: set[tuple[str, tuple[str, ...]]] = set()
         if paused:
             self.state = "disabled"
@@ -146,7 +145,7 @@ class RunServer:
         try:
             await self._begun.wait()
             if not self._is_closing:  # whatever was wanted before, it begins now
-                self._wanted, self._over = anyio.Event(), anyio.Event()
+                self._wanted, self._over = LazyEvent(), LazyEvent()
             while True:
                 if not self._paused and not self._is_closing:
                     await self._converse()
@@ -158,7 +157,7 @@ class RunServer:
                     await self._wanted.wait()
                 if self._is_closing:
                     return
-                self._wanted, self._over = anyio.Event(), anyio.Event()
+                self._wanted, self._over = LazyEvent(), LazyEvent()
                 self._error, self.state = None, "pending"
                 self._changed()
                 self._told = {notice for notice in self._told if notice[0] != "failed"}
@@ -180,7 +179,7 @@ class RunServer:
         self._paused = ""
         self.begin()
         if self._settled.is_set():
-            self._settled = anyio.Event()
+            self._settled = LazyEvent()
         self._wanted.set()
         self._end()
 
@@ -281,7 +280,8 @@ class RunServer:
         self._settle()
 
     async def _list(self, client: McpClient) -> None:
-        tools = tuple(await client.list_tools()) if client.info.offers("tools") else ()
+        known = self._known[0].tools if self._known else ()
+        tools = tuple(await client.list_tools(known)) if client.info.offers("tools") else ()
         self.has_resources = client.info.offers("resources")
         instructions = client.info.instructions
         entry = self._parts.cache.fresh(
@@ -320,7 +320,7 @@ class RunServer:
         async for change in client.changes:
             match change:
                 case ToolsChanged() | ServerRestarted():
-                    self._is_stale, self._listed = True, anyio.Event()
+                    self._is_stale, self._listed = True, LazyEvent()
                     self._prompts = None if isinstance(change, ServerRestarted) else self._prompts
                     count += 1
                     if count > CALM_LISTS:

@@ -21,6 +21,8 @@ def expanded(text: str, value_of: Callable[[str], str | None]) -> str:
     A variable that is empty counts as not set where the text says what else to take. Raises
     `ServerMisconfigured` for one without a value, and for braces that are not closed.
     """
+    if "${" not in text and len(text) <= MAX_CHARS:
+        return text
     out: list[str] = []
     left = MAX_CHARS
     for piece in _pieces(text, value_of, 0):

@@ -222,10 +222,9 @@ class Engine:
 
     def offers(self, tool: ToolSpec) -> bool:
         """Whether the model should be told of the tool: false when every call of it is denied."""
-        if self._impostor(self._judged(tool)):
+        if tool.name in self._vouched and self._own(tool) is None:
             return False
-        now = self._clock()
-        return not any(_denies_all(chain, tool.name, now) for chain in (self._chain, self._policy))
+        return not any(chain.denies_all(tool.name, self._clock) for chain in (self._chain, self._policy))
 
     def _lasting(self, tool: JudgedTool, args: Mapping[str, Any], judgement: Judgement) -> tuple[str, ...]:
         """The suggestions, where the call would run with them: none that a floor makes idle."""
@@ -259,10 +258,14 @@ class Engine:
         self._written = RuleChain(written, self._place, known, self._chain) if differs else self._chain
 
     def _judged(self, spec: ToolSpec) -> JudgedTool:
+        own = self._own(spec)
+        return JudgedTool(spec, vouched=False) if own is None else own
+
+    def _own(self, spec: ToolSpec) -> JudgedTool | None:
+        """The tool of this kind that somebody vouches for."""
         # By identity first: to compare two equal specs takes 2 µs, and a JudgedTool made anew as much again.
         own = self._vouched.get(spec.name)
-        known = own is not None and (own.spec is spec or own.spec == spec)
-        return own if own is not None and known else JudgedTool(spec, vouched=False)
+        return own if own is not None and (own.spec is spec or own.spec == spec) else None
 
     def _impostor(self, tool: JudgedTool) -> bool:
         """Whether a tool goes by the name of another that rules and people mean by it."""
@@ -373,17 +376,6 @@ def _decided_by(judgement: Judgement, verdict: ModeVerdict, mode: PermissionMode
 def _unasked(mode: PermissionMode) -> PermissionMode:
     """The mode that `--auto-allow` makes of a mode."""
     return "dontAsk" if mode in ("default", "acceptEdits", "auto") else mode
-
-
-def _denies_all(chain: RuleChain, tool: str, now: datetime) -> bool:
-    """Whether no rule can allow a call of the tool before a bare deny is reached."""
-    for rule in chain.written:
-        if rule.names(tool) and rule.in_force(now):
-            if rule.bare:
-                return rule.action == "deny"
-            if rule.action != "deny":
-                return False
-    return False
 
 
 def _in_plan(tool: JudgedTool, judgement: Judgement, *, may_leave: bool) -> Judgement:

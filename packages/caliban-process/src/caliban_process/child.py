@@ -11,8 +11,6 @@ import os
 import select
 import subprocess
 
-import anyio
-
 from caliban_process.command import Command
 from caliban_process.errors import NotStarted
 from caliban_process.pump import CLOSED, Pipe
@@ -21,7 +19,10 @@ POLL_S = 0.005
 
 
 class Child:
-    """A started process and our ends of its pipes. Close it in every case."""
+    """A started process and our ends of its pipes. Close it in every case.
+
+    `handle` can be read once the process has ended, where the system has such a thing; else it is closed.
+    """
 
     def __init__(self, process: subprocess.Popen[bytes], stdin: int, stdout: int, stderr: int) -> None:
         self._process = process
@@ -29,8 +30,7 @@ class Child:
         self.stdin: Pipe = Pipe(stdin)
         self.stdout: Pipe = Pipe(stdout)
         self.stderr: Pipe = Pipe(stderr)
-        self._handle = Pipe(_process_handle(process.pid))
-        self._awaited: anyio.Event | None = None
+        self.handle: Pipe = Pipe(_process_handle(process.pid))
 
     def pipe_names(self) -> frozenset[str]:
         """How the process table names the pipes that it writes to."""
@@ -39,28 +39,9 @@ class Child:
     @property
     def has_exited(self) -> bool:
         """Whether the process has ended, whoever has noticed."""
-        if not self._handle.is_open:
+        if not self.handle.is_open:
             return self._process.poll() is not None
-        return _is_readable(self._handle.number)
-
-    async def exited(self) -> None:
-        """Wait until the process has ended; whoever still holds its pipes does not matter."""
-        if not self._handle.is_open:
-            while not self.has_exited:
-                await anyio.sleep(POLL_S)
-            return
-        while self._handle.is_open and not self.has_exited:
-            if self._awaited is not None:  # one task asks the event loop, and wakes all others
-                await self._awaited.wait()
-                continue
-            self._awaited = anyio.Event()
-            try:
-                await anyio.wait_readable(self._handle.number)
-            except anyio.ClosedResourceError:
-                return
-            finally:
-                awaited, self._awaited = self._awaited, None
-                awaited.set()
+        return _is_readable(self.handle.number)
 
     def reap(self) -> int | None:
         """The exit code, negative for a signal; `None` while the process has not ended."""
@@ -68,7 +49,7 @@ class Child:
 
     def close(self) -> None:
         """Close the pipes and the handle."""
-        for pipe in (self.stdin, self.stdout, self.stderr, self._handle):
+        for pipe in (self.stdin, self.stdout, self.stderr, self.handle):
             pipe.close()
 
 

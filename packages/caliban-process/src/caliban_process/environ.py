@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from pathlib import Path
 from typing import Final
+
+from caliban_common.lazy import lazy_pattern
 
 DEFAULT_PATH: Final = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
@@ -48,28 +49,28 @@ SECRET_VALUES: Final = (
 )
 """What credentials look like: regular expressions."""
 
-_IN_NAMES: Final[tuple[tuple[str, ...], ...]] = (
-    ("KEY",),
-    ("TOKEN",),
-    ("SECRET",),
-    ("PASSW",),
-    ("PASSPHRASE",),
-    ("CREDENTIAL",),
-    ("COOKIE",),
-    ("AUTH", "PASS", "CRED", "SESSION_ID"),
-    ("_PWD",),
-    ("HEADER",),
+_IN_NAMES: Final[tuple[str, ...]] = (
+    "KEY",
+    "TOKEN",
+    "SECRET",
+    "PASSW",
+    "PASSPHRASE",
+    "CREDENTIAL",
+    "COOKIE",
+    "AUTH|PASS|CRED|SESSION_ID",
+    "_PWD",
+    "HEADER",
 )
-_IN_VALUES: Final[tuple[tuple[str, ...], ...]] = (
-    ("@",),
-    ("sk-", "pk-", "rk-"),
-    ("gho_", "ghp_", "ghs_", "ghu_", "ghr_"),
-    ("github_pat_",),
-    ("xox",),
-    ("AKIA", "ASIA"),
-    ("AIza",),
-    ("eyJ",),
-    ("-----BEGIN ",),
+_IN_VALUES: Final[tuple[str, ...]] = (
+    "@",
+    "sk-|pk-|rk-",
+    "gho_|ghp_|ghs_|ghu_|ghr_",
+    "github_pat_",
+    "xox",
+    "AKIA|ASIA",
+    "AIza",
+    "eyJ",
+    "-----BEGIN ",
 )
 """For each pattern the words of which one is in whatever it finds."""
 
@@ -163,33 +164,37 @@ def private_variables(host: Mapping[str, str]) -> frozenset[str]:
     return frozenset(name for name, value in host.items() if is_private(name) or is_token(value))
 
 
-def _name_is_private() -> Callable[[str], object]:
+def _name_is_private() -> Callable[[str], bool]:
     is_secret = _name_is_secret()
     return lambda name: name.upper().startswith(ACCOUNT_PREFIXES) or is_secret(name)
 
 
-def _name_is_secret() -> Callable[[str], object]:
+def _name_is_secret() -> Callable[[str], bool]:
     return _finder(SECRET_NAMES, _IN_NAMES, re.IGNORECASE)
 
 
-def _value_is_secret() -> Callable[[str], object]:
+def _value_is_secret() -> Callable[[str], bool]:
     return _finder((SECRET_VALUES[0] + _THIS_MACHINE, *SECRET_VALUES[1:]), _IN_VALUES)
 
 
-def _finder(
-    patterns: Sequence[str], words: Sequence[tuple[str, ...]], flags: int = 0
-) -> Callable[[str], bool]:
+@lru_cache(maxsize=4)
+def _finder(patterns: tuple[str, ...], words: tuple[str, ...], flags: int = 0) -> Callable[[str], bool]:
     """Whether one of `patterns` is in a text. Where each is found, one of its `words` is, in capitals.
 
-    To compile all patterns of names or of values costs 1 ms, and most of them are never needed.
+    To compile all patterns of names or of values costs 1 ms, and most of them are never needed: most texts
+    have none of the words.
     """
-    pairs = [(word, pattern) for pattern, some in zip(patterns, words, strict=True) for word in some]
+    hint = lazy_pattern("|".join(words))
+    lazy = [lazy_pattern(pattern, flags) for pattern in patterns]
+    pairs = [(word, pattern) for pattern, some in zip(lazy, words, strict=True) for word in some.split("|")]
 
     def is_found(text: str) -> bool:
         if flags & re.IGNORECASE and not text.isascii():  # other letters may count as those of a word
-            return any(re.search(pattern, text, flags) for pattern in patterns)
-        shown = text.upper() if flags & re.IGNORECASE else text
-        return any(word in shown and re.search(pattern, text, flags) for word, pattern in pairs)
+            return any(pattern.search(text) for pattern in lazy)
+        shown = text.upper() if flags else text
+        return hint.search(shown) is not None and any(
+            word in shown and pattern.search(text) is not None for word, pattern in pairs
+        )
 
     return is_found
 
@@ -241,4 +246,5 @@ def _names_of(names: str) -> tuple[frozenset[str], Callable[[str], bool]]:
 @lru_cache(maxsize=8)
 def _absolute_entries(path: str) -> str:
     """A search path without relative entries: they would let the current directory name programs."""
-    return os.pathsep.join(entry for entry in path.split(os.pathsep) if Path(entry).is_absolute())
+    # A path object for each would cost more than all else that is done with it.
+    return os.pathsep.join(entry for entry in path.split(os.pathsep) if os.path.isabs(entry))  # noqa: PTH117

@@ -7,7 +7,7 @@ we adopt orphans (prctl(2), PR_SET_CHILD_SUBREAPER) it becomes a child of ours, 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable
 from time import monotonic
 from typing import Final
 
@@ -16,7 +16,6 @@ from caliban_process.prctl import prctl
 from caliban_process.tree import IS_LINUX, Entry, entry_of, read_proc, remains_of
 
 _PR_SET_CHILD_SUBREAPER: Final = 36
-_TASKS: Final = "/proc/self/task"
 
 
 class Orphans:
@@ -87,12 +86,16 @@ class Orphans:
                 _reap(pid)
 
 
-def _children() -> Iterator[int]:
-    for task in os.listdir(_TASKS):  # noqa: PTH208 - a path object for each costs more than the read
-        try:
-            yield from map(int, read_proc(f"{_TASKS}/{task}/children").split())
-        except OSError:
-            continue
+def _children() -> Iterable[int]:
+    """The children of our main thread: the kernel gives orphans to the first thread of whoever adopts them.
+
+    What other threads have started is none of them.
+    """
+    pid = os.getpid()
+    try:
+        return map(int, read_proc(f"/proc/{pid}/task/{pid}/children").split())
+    except OSError:
+        return ()
 
 
 def _reap(pid: int) -> None:

@@ -8,13 +8,13 @@ from contextlib import asynccontextmanager
 from time import monotonic
 
 import anyio
-from anyio.abc import TaskGroup
 from msgspec import Struct
 
-from caliban_process.child import POLL_S, Child, spawn
+from caliban_process.child import POLL_S, Child, not_started, spawn
 from caliban_process.command import Command
 from caliban_process.errors import InputClosed
 from caliban_process.output import Capture, CapturedOutput
+from caliban_process.poller import Poller, current_poller
 from caliban_process.tree import IS_LINUX, Entry, Traces, family, is_marked, limit_processes, signal_all
 from caliban_process.watchdog import Watchdog
 
@@ -26,21 +26,29 @@ LOOK_S = 0.025
 class Process:
     """A program under way. One task sends, one receives; its standard error is kept as it comes.
 
+    That, its end and what leaves it are noticed while somebody waits for a program, in `until` or `exited`.
     `exit_code` is there once it has been closed, negative for a signal; `stopped` counts the processes beside
-    it that had to be stopped. `before` are the orphans that were there when it was started.
+    it that had to be stopped.
     """
 
-    def __init__(self, child: Child, command: Command, watchdog: Watchdog, before: frozenset[int]) -> None:
+    def __init__(self, child: Child, command: Command, watchdog: Watchdog, poller: Poller) -> None:
         self._child = child
         self._command = command
         self._watchdog = watchdog
-        self._before = before
+        self._poller = poller
+        self._before: frozenset[int] = frozenset()
         self._is_monitor = command.monitor is not None
         self._stderr = Capture(command.output)
-        self._stderr_done = anyio.Event()
+        self._take: Callable[[bytes], object] | None = None
+        self._input = memoryview(b"")
+        self._failure: Exception | None = None
+        self._exit_look: _ExitLook | None = None
         self._has_exited = False
         self._is_stopped = False
+        self._is_closed = False
         self._handed_over: set[int] = set()
+        self.is_stdout_over: bool = False
+        self.is_stderr_over: bool = False
         self.exit_code: int | None = None
         self.stopped: int = 0
 
@@ -51,6 +59,11 @@ class Process:
     @property
     def stderr(self) -> CapturedOutput:
         return self._stderr.output
+
+    @property
+    def is_stderr_refused(self) -> bool:
+        """Whether its standard error held more than may be."""
+        return self._stderr.is_refused
 
     async def send(self, data: bytes) -> None:
         """Write to its standard input. Raises `InputClosed`."""
@@ -64,6 +77,13 @@ class Process:
         except OSError as error:
             raise InputClosed(f"{self._command.argv[0]} reads no input any more") from error
 
+    def give_input(self, data: bytes) -> None:
+        """Write all of its input as it reads it, while somebody waits, and close that."""
+        self._input = memoryview(data)
+        self._write_input()
+        if self._child.stdin.is_open:
+            self._child.stdin.watch(self._poller, self._write_input, writes=True)
+
     def end_input(self) -> None:
         """Close its standard input."""
         self._child.stdin.close()
@@ -76,6 +96,29 @@ class Process:
         """Hand on what still lies in the pipe of its standard output."""
         self._child.stdout.read_rest(take)
 
+    def take_stdout(self, take: Callable[[bytes], object]) -> None:
+        """Hand its standard output to `take` as it comes, instead of to `receive`, while somebody waits.
+
+        What `take` raises is raised by `until`.
+        """
+        self._take = take
+        self._child.stdout.watch(self._poller, self._read_stdout)
+
+    async def until(self, is_over: Callable[[], bool]) -> None:
+        """Wait until `is_over`, which may come of what is handed on, or of the end of the program."""
+        await self._poller.until(lambda: self._failure is not None or self._is_closed or is_over())
+        if self._failure is not None:
+            raise self._failure
+
+    def look(self) -> None:
+        """Have all who wait see whether it is over: for those who change that in another way."""
+        self._poller.look()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its end was noticed while somebody waited."""
+        return self._has_exited
+
     @property
     def has_exited(self) -> bool:
         """Whether it has ended by now."""
@@ -83,13 +126,7 @@ class Process:
 
     async def exited(self) -> None:
         """Wait until it has ended; whoever still holds its pipes does not matter."""
-        await self._child.exited()
-        self._has_exited = True
-
-    async def stderr_done(self) -> bool:
-        """Wait for the end of its standard error; False where it held more than may be."""
-        await self._stderr_done.wait()
-        return not self._stderr.is_refused
+        await self._poller.until(lambda: self._has_exited or self._is_closed)
 
     async def stop(self, grace_s: float | None = None) -> None:
         """End it and all that it has started: SIGTERM, SIGKILL after `grace_s`, or that of its command.
@@ -117,19 +154,80 @@ class Process:
                 grace_s=self._command.grace_s if grace_s is None else grace_s,
                 spares=self._is_monitor,
             )
-            await _stop(self._child, stopping)
+            await _stop(self, stopping)
         self._is_stopped = True
 
-    @property
-    def may_leave_orphans(self) -> bool:
-        """Whether somebody looks for what it leaves behind."""
-        return self._watchdog.orphans is not None and self._command.marker is not None
+    def begin(self, before: frozenset[int]) -> None:
+        """Have its standard error, its end and what leaves it noticed, until it is closed.
 
-    async def watch_orphans(self) -> None:
-        """Tell the watchdog of what leaves the program while it runs, as soon as it is seen."""
+        `before` are the orphans that were there when it was started. Raises `NotStarted`.
+        """
+        self._before = before
+        try:
+            self._watch()
+        except OSError as error:
+            raise not_started(self._command.argv[0], error) from error
+
+    def _watch(self) -> None:
+        child, poller = self._child, self._poller
+        child.stderr.watch(poller, self._read_stderr)
+        if child.handle.is_open:
+            child.handle.watch(poller, self._note_exit)
+        else:
+            self._exit_look = _ExitLook(child, self._note_exit, anyio.current_time())
+            poller.add_timer(self._exit_look)
         orphans = self._watchdog.orphans
-        if orphans is not None:
-            await orphans.lookout.watch(lambda: self._hand_over(LOOK_S))
+        if orphans is not None and self._command.marker is not None:
+            orphans.lookout.add(self._look_at_orphans, anyio.current_time())
+            poller.add_timer(orphans.lookout)
+
+    def _close(self) -> None:
+        """Give its pipes back, and have nothing of it noticed any more."""
+        self._child.close()
+        if self._exit_look is not None:
+            self._poller.drop_timer(self._exit_look)
+        orphans = self._watchdog.orphans
+        if orphans is not None and self._command.marker is not None:
+            orphans.lookout.remove(self._look_at_orphans)
+        self._is_closed = True
+        self._poller.look()
+
+    def _note_exit(self) -> None:
+        self._has_exited = True
+        self._child.handle.forget()
+
+    def _read_stdout(self) -> None:
+        chunk = self._child.stdout.read_now()
+        if chunk is None or self._take is None:
+            return
+        if not chunk:
+            self._child.stdout.forget()
+            self.is_stdout_over = True
+            return
+        try:
+            self._take(chunk)
+        except Exception as error:  # it is the business of whoever waits, and not of who reads for all
+            self._failure = error
+            self._child.stdout.forget()
+
+    def _read_stderr(self) -> None:
+        chunk = self._child.stderr.read_now()
+        if chunk:
+            self._stderr.feed(chunk)
+        elif chunk is not None:
+            self._child.stderr.forget()
+            self.is_stderr_over = True
+
+    def _write_input(self) -> None:
+        try:
+            self._input = self._input[self._child.stdin.write_now(self._input) :]
+        except OSError:
+            self._input = memoryview(b"")  # it has all that it wanted
+        if not self._input:
+            self._child.stdin.close()
+
+    def _look_at_orphans(self) -> None:
+        self._hand_over(LOOK_S)
 
     def _hand_over(self, max_age_s: float = 0) -> None:
         for orphan in self._orphans(max_age_s):
@@ -155,13 +253,6 @@ class Process:
                 await self.exited()
         await self.stop()
 
-    async def collect_stderr(self) -> None:
-        """Keep reading its standard error, which would block it otherwise."""
-        while chunk := await self._child.stderr.read():
-            if not self._stderr.feed(chunk):
-                self._stderr_done.set()
-        self._stderr_done.set()
-
     async def finish(self) -> None:
         """Stop and reap it, and give its pipes back; whatever came before."""
         try:
@@ -169,40 +260,57 @@ class Process:
             self._hand_over()
             if not self.has_exited:
                 with anyio.move_on_after(KILL_WAIT_S):  # what hangs in the kernel, nobody can end
-                    await self._child.exited()
+                    await self.exited()
             self.exit_code = self._child.reap()
             if self._is_monitor and self._watchdog.orphans is not None:
                 self._watchdog.orphans.bury()
             self._child.stderr.read_rest(self._stderr.feed)
         finally:
-            self._child.close()
+            self._close()
+
+
+class _ExitLook:
+    """Looks for the end of a program where the system has no descriptor that says it; a `Timer`."""
+
+    def __init__(self, child: Child, note: Callable[[], None], now: float) -> None:
+        self._child = child
+        self._note = note
+        self.at: float = now + POLL_S
+
+    def ring(self, now: float) -> None:
+        self.at = now + POLL_S
+        if self._child.has_exited:
+            self.at = float("inf")
+            self._note()
 
 
 @asynccontextmanager
-async def opened(
-    command: Command, watchdog: Watchdog, tasks: TaskGroup | None = None
-) -> AsyncIterator[Process]:
+async def opened(command: Command, watchdog: Watchdog, *, attended: bool = False) -> AsyncIterator[Process]:
     """Start a program and end it, with all that it has started, however the block ends.
 
-    Left in peace it is closed in order; on an error or a cancellation it is stopped. What reads and watches
-    it beside the block runs in `tasks`, where there are some: they end with the block or soon after it, and
-    whoever has them cancels them. Raises `NotStarted`.
+    Left in peace it is closed in order; on an error or a cancellation it is stopped. What happens to it is
+    noticed by a task beside the block, or, where it is `attended`, by the block itself, which then is in
+    `until` whenever that matters. Raises `NotStarted`.
     """
     before = frozenset(orphan.pid for orphan in watchdog.orphans.look()) if watchdog.orphans else frozenset()
+    try:
+        poller = current_poller()
+    except OSError as error:
+        raise not_started(command.argv[0], error) from error
     if command.marker is not None:
         watchdog.prepare()
-    process = Process(spawn(command), command, watchdog, before)
+    process = Process(spawn(command), command, watchdog, poller)
     try:
+        process.begin(before)
         watchdog.add(process.pid, marked=command.marker is not None)
         if command.max_processes is not None:
             limit_processes(process.pid, command.max_processes)
-        if tasks is not None:
-            _look_after(process, tasks)
+        if attended:
             yield process
             await process.aclose()
             return
         async with anyio.create_task_group() as group:
-            _look_after(process, group)
+            group.start_soon(process.until, _never)
             yield process
             await process.aclose()
             group.cancel_scope.cancel()
@@ -217,10 +325,8 @@ async def opened(
         watchdog.drop(process.pid)
 
 
-def _look_after(process: Process, tasks: TaskGroup) -> None:
-    tasks.start_soon(process.collect_stderr)
-    if process.may_leave_orphans:
-        tasks.start_soon(process.watch_orphans)
+def _never() -> bool:
+    return False
 
 
 def _marker(command: Command) -> bytes | None:
@@ -242,23 +348,23 @@ class Stopping(Struct, frozen=True, kw_only=True):
     spares: bool
 
 
-async def _stop(child: Child, how: Stopping) -> None:
+async def _stop(process: Process, how: Stopping) -> None:
     """SIGTERM, a moment, then SIGKILL until nothing is left."""
     if how.grace_s > 0:
-        signal_all(None if how.spares and how.others else child.pid, how.others, signal.SIGTERM)
-        if await _gone(child, how.find, how.grace_s):
+        signal_all(None if how.spares and how.others else process.pid, how.others, signal.SIGTERM)
+        if await _gone(process, how.find, how.grace_s):
             return
     deadline = monotonic() + KILL_WAIT_S
     while monotonic() < deadline:
-        signal_all(child.pid, how.find(), signal.SIGKILL)
-        if await _gone(child, how.find, 4 * POLL_S):
+        signal_all(process.pid, how.find(), signal.SIGKILL)
+        if await _gone(process, how.find, 4 * POLL_S):
             return
 
 
-async def _gone(child: Child, find: Callable[[], tuple[int, ...]], within_s: float) -> bool:
+async def _gone(process: Process, find: Callable[[], tuple[int, ...]], within_s: float) -> bool:
     """Whether the program and its family end within that time."""
     with anyio.move_on_after(within_s):
-        await child.exited()
+        await process.exited()
         while find():
             await anyio.sleep(POLL_S)
         return True

@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable
 import anyio
 import anyio.lowlevel
 
+from caliban_process.poller import Poller
+
 CLOSED = -1
 MAX_CHUNKS_LEFT = 32
 """How many chunks are read from a pipe after the end: somebody may go on writing."""
@@ -20,6 +22,8 @@ class Pipe:
     def __init__(self, number: int) -> None:
         self.number: int = number
         self._never_empty = False
+        self._is_awaited = False
+        self._poller: Poller | None = None
         if number != CLOSED:
             os.set_blocking(number, False)
 
@@ -67,22 +71,48 @@ class Pipe:
                 return False
         return True
 
-    def write_now(self, data: bytes) -> int:
+    def write_now(self, data: bytes | memoryview) -> int:
         """Write what fits at once; how many bytes that were. Raises `OSError` where nobody reads any more."""
         try:
             return os.write(self.number, data)
         except BlockingIOError:
             return 0
 
+    def read_now(self) -> bytes | None:
+        """What lies in it, at most 64 KiB; `None` where that is nothing yet, empty as with `read`."""
+        try:
+            return os.read(self.number, _CHUNK_BYTES)
+        except BlockingIOError:
+            return None
+        except OSError:
+            return b""
+
+    def watch(self, poller: Poller, ready: Callable[[], None], *, writes: bool = False) -> None:
+        """Have `poller` call `ready` whenever it can be read, or written, until it is closed or forgotten."""
+        poller.watch(self.number, ready, writes=writes)
+        self._poller = poller
+
+    def forget(self) -> None:
+        """Watch it no more."""
+        if self._poller is not None:
+            self._poller.forget(self.number)
+            self._poller = None
+
     def close(self) -> None:
         """Close it; whoever waits for it is woken."""
+        if self.number == CLOSED:
+            return
+        self.forget()
         number, self.number = self.number, CLOSED
-        if number != CLOSED:
+        if self._is_awaited:
             anyio.notify_closing(number)
-            os.close(number)
+        os.close(number)
 
     async def _ready(self, wait: Callable[[int], Awaitable[None]]) -> None:
+        self._is_awaited = True
         try:
             await wait(self.number)
         except anyio.ClosedResourceError:
             pass  # the next try finds it closed
+        finally:
+            self._is_awaited = False

@@ -12,7 +12,7 @@ import anyio
 from msgspec.structs import replace
 
 from caliban_process.command import Command, Completed, EndReason
-from caliban_process.errors import InputClosed, NotStarted, OutputTooLarge
+from caliban_process.errors import NotStarted, OutputTooLarge
 from caliban_process.output import Capture, CapturedOutput
 from caliban_process.process import Process, opened
 from caliban_process.watchdog import Watchdog
@@ -42,7 +42,7 @@ async def feed(
     Raises `NotStarted`, also where a monitor could not start it, and `OutputTooLarge` for its standard error.
     """
     reason: EndReason = "timeout"
-    async with opened(command, watchdog) as process:
+    async with opened(command, watchdog, attended=True) as process:
         started()
         with anyio.move_on_after(command.timeout_s):
             reason = await _to_end(process, command, take)
@@ -79,41 +79,19 @@ def too_large(command: Command) -> OutputTooLarge:
 
 async def _to_end(process: Process, command: Command, take: Callable[[bytes], bool]) -> EndReason:
     """Serve its pipes until it has ended, and for a moment longer if they are still open."""
-    reason: EndReason = "exited"
+    has_enough = False
 
-    def enough() -> None:
-        nonlocal reason
-        reason = "enough"
-        group.cancel_scope.cancel()
+    def receive(chunk: bytes) -> None:
+        nonlocal has_enough
+        has_enough = has_enough or not take(chunk)
 
-    async def receive() -> None:
-        while chunk := await process.receive():
-            if not take(chunk):
-                enough()
-                return
+    def is_enough() -> bool:
+        return has_enough or process.is_stderr_refused
 
-    async def watch_stderr() -> None:
-        if not await process.stderr_done():
-            enough()
-
-    async def send(data: bytes) -> None:
-        try:
-            await process.send(data)
-        except InputClosed:
-            return  # it has all that it wanted
-        process.end_input()
-
-    try:
-        async with anyio.create_task_group() as group:
-            group.start_soon(receive)
-            group.start_soon(watch_stderr)
-            if command.stdin is not None:
-                group.start_soon(send, command.stdin)
-            await process.exited()
-            group.cancel_scope.deadline = anyio.current_time() + PIPE_GRACE_S
-    except BaseExceptionGroup as errors:
-        # What `take` raises arrives wrapped by the task group; hand it on as it was raised.
-        if len(errors.exceptions) == 1:
-            raise errors.exceptions[0] from None
-        raise
-    return reason
+    process.take_stdout(receive)
+    if command.stdin is not None:
+        process.give_input(command.stdin)
+    await process.until(lambda: process.has_ended or is_enough())
+    with anyio.move_on_after(PIPE_GRACE_S):
+        await process.until(lambda: (process.is_stdout_over and process.is_stderr_over) or is_enough())
+    return "enough" if is_enough() else "exited"

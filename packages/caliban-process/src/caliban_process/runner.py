@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from copy import copy
 from itertools import count
 from typing import TYPE_CHECKING
@@ -17,8 +17,6 @@ from caliban_process.watchdog import Watchdog
 from caliban_process.wrap import Nested, Wrapper, opened_wrapper
 
 if TYPE_CHECKING:
-    from anyio.abc import TaskGroup
-
     from caliban_process.process import Process
 
 _IS_POSIX = os.name == "posix"
@@ -86,28 +84,26 @@ class Runner:
             return await feed(wrapped, self._watchdog, take, started)
 
     @asynccontextmanager
-    async def start(self, command: Command, tasks: TaskGroup | None = None) -> AsyncIterator[Process]:
+    async def start(self, command: Command, *, attended: bool = False) -> AsyncIterator[Process]:
         """A program to talk with, for the length of an `async with` block; POSIX only.
 
         At the end of the block it is closed in order, with all that it has started. The time limit of
-        `command` is not looked at. What goes on beside the block lives in `tasks`, which whoever has them
-        cancels behind it; without, in a group of its own. Raises `NotStarted`.
+        `command` is not looked at. A task beside the block notices what happens to the program, unless that
+        is `attended`: then something of the caller's waits in `Process.until`. Raises `NotStarted`.
         """
         if not _IS_POSIX:
             raise NotStarted(command.argv[0], "talking with a program needs a POSIX system")
         from caliban_process.process import opened
 
-        async with self._wrapped(command) as wrapped, opened(wrapped, self._watchdog, tasks) as process:
+        async with (
+            self._wrapped(command) as wrapped,
+            opened(wrapped, self._watchdog, attended=attended) as process,
+        ):
             yield process
 
-    @asynccontextmanager
-    async def _wrapped(self, command: Command) -> AsyncIterator[Command]:
-        command = self._prepared(command)
-        if self._wrapper is None:
-            yield command
-        else:
-            async with opened_wrapper(self._wrapper, command) as wrapped:
-                yield wrapped
+    def _wrapped(self, command: Command) -> AbstractAsyncContextManager[Command]:
+        prepared = self._prepared(command)
+        return nullcontext(prepared) if self._wrapper is None else opened_wrapper(self._wrapper, prepared)
 
     def _prepared(self, command: Command) -> Command:
         if self._adopts and self._watchdog.orphans is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import Protocol
 
 from caliban_process.command import Command
@@ -34,12 +34,7 @@ class Nested:
             yield whole
 
 
-@asynccontextmanager
-async def opened_wrapper(wrapper: Wrapper, command: Command) -> AsyncIterator[Command]:
-    """What `wrapper` makes of `command`, for as long as it runs."""
+def opened_wrapper(wrapper: Wrapper, command: Command) -> AbstractAsyncContextManager[Command]:
+    """What `wrapper` makes of `command`, for as long as it runs. Raises `ProcessError` where it refuses."""
     wrapped = wrapper.wrap(command)
-    if isinstance(wrapped, Command):
-        yield wrapped
-        return
-    async with wrapped as inner:
-        yield inner
+    return nullcontext(wrapped) if isinstance(wrapped, Command) else wrapped

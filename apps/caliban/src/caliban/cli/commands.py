@@ -6,7 +6,6 @@ A start with a prompt needs only the names: a row is loaded when it is first use
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, overload
@@ -120,7 +119,7 @@ class ValuedFlags:
         self._of_commands: frozenset[str] | None = None
 
     def __contains__(self, name: str) -> bool:
-        known = _flags_of_runs().get(name)
+        known = _flag_of_runs(name)
         if known is not None:
             return known
         if self._of_commands is None:
@@ -131,10 +130,13 @@ class ValuedFlags:
         return name in self._of_commands
 
 
-@cache
-def _flags_of_runs() -> Mapping[str, bool]:
-    """Each spelling, and whether a value follows it."""
-    return {name: row.takes_value for group in GROUPS for row in group.flags for name in row.spellings}
+def _flag_of_runs(name: str) -> bool | None:
+    """Whether a value follows this flag of a run; `None` where there is no such flag."""
+    for group in GROUPS:
+        for row in group.flags:
+            if name in row.names or (name.startswith("--no-") and name in row.spellings):
+                return row.takes_value
+    return None
 
 
 def find_command(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
+from itertools import chain
+from operator import is_
 from typing import TYPE_CHECKING
 
 from anyio.abc import TaskGroup
@@ -134,9 +136,9 @@ class LaterTools:
     def tools(self) -> tuple[Tool, ...]:
         """Those of both; see `ToolSource`."""
         now = tuple(source.tools() for source in self._sources)
-        if len(now) != len(self._seen) or any(a is not b for a, b in zip(now, self._seen, strict=True)):
+        if len(now) != len(self._seen) or not all(map(is_, now, self._seen)):
             self._seen = now
-            self._all = tuple(tool for tools in now for tool in tools)
+            self._all = tuple(chain.from_iterable(now))
         return self._all
 
 

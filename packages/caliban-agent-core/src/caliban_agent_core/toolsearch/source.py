@@ -98,20 +98,21 @@ class DeferredTools:
 
     def _sort(self, tools: tuple[Tool, ...]) -> None:
         """Tell deferred tools from others. Of two with one name the first counts."""
-        direct = tuple(tool for tool in tools if not tool.spec.deferred)
-        taken = {tool.spec.name for tool in direct}
+        specs = [tool.spec for tool in tools]
+        direct = tuple(tool for tool, spec in zip(tools, specs, strict=True) if not spec.deferred)
+        taken = {spec.name for spec in specs if not spec.deferred}
         before, self._deferred = self._deferred, {}
-        for tool in tools:
-            name = tool.spec.name
-            if tool.spec.deferred and name not in taken and name not in self._deferred:
+        for tool, spec in zip(tools, specs, strict=True):
+            name = spec.name
+            if spec.deferred and name not in taken and name not in self._deferred:
                 old = before.get(name)
                 same = old is not None and old.tool is tool
                 self._deferred[name] = old if old is not None and same else DeferredTool(tool, self._active)
         self._direct = _same(self._direct, direct)
         if self._holds:
             return
-        specs = [tool.spec for tool in self._deferred.values()]
-        self._holds = bool(specs) and tool_tokens(specs) > self._active.deferral.over_tokens
+        deferred = [tool.spec for tool in self._deferred.values()]
+        self._holds = bool(deferred) and tool_tokens(deferred) > self._active.deferral.over_tokens
         if self._holds:  # what the model was shown already stays: it costs no new prefix
             shown = {tool.spec.name for tool in self._shown}
             self._active.use(*(name for name in self._deferred if name in shown))

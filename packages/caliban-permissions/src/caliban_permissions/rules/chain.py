@@ -6,7 +6,7 @@ writes) is its own business.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -89,6 +89,7 @@ class RuleChain:
                         else known.at(len(ordered))
                     )
         self.written: tuple[CompiledRule, ...] = tuple(ordered)
+        self._denies_tools = any(rule.bare and rule.action == "deny" for rule in ordered)
         last = (
             (CompiledRule(rule, "default", 0, place) for rule in default_rules(tools))
             if before is None
@@ -123,6 +124,19 @@ class RuleChain:
                 and any(rule.names(tool) for tool in tools)
             )
         return rules
+
+    def denies_all(self, tool: str, clock: Callable[[], datetime]) -> bool:
+        """Whether no rule can allow a call of the tool before a bare deny is reached."""
+        if not self._denies_tools:
+            return False
+        now = clock()
+        for rule in self.written:
+            if rule.names(tool) and rule.in_force(now):
+                if rule.bare:
+                    return rule.action == "deny"
+                if rule.action != "deny":
+                    return False
+        return False
 
     def layers(self) -> tuple[tuple[Scope, tuple[Rule, ...]], ...]:
         """The rules that count, by scope, in the order of evaluation."""

@@ -8,8 +8,9 @@ from typing import Any, Final
 from caliban_mcp.names import full_name
 from caliban_settings import Settings
 
-ORDER: Final = ("permissions.deny", "permissions.ask", "permissions.allow")
-"""Where the rules of a server stand in its entry, the strictest first."""
+GROUP: Final = "permissions"
+ORDER: Final = ("deny", "ask", "allow")
+"""Where the rules of a server stand in its entry, and in which order: the strictest first."""
 
 
 def with_server_rules(settings: Settings) -> dict[str, tuple[dict[str, Any], ...]]:
@@ -36,13 +37,13 @@ def server_pattern(server: str, pattern: str) -> str:
 def _of_servers(tables: object) -> Iterator[dict[str, Any]]:
     if not isinstance(tables, Mapping):
         return
-    for place in ORDER:
-        group, _, action = place.partition(".")
-        for name, table in tables.items():
-            permissions = table.get(group) if isinstance(table, Mapping) else None
-            if not isinstance(permissions, Mapping):
-                continue
-            for pattern in permissions.get(action) or ():
+    groups = {name: table.get(GROUP) for name, table in tables.items() if isinstance(table, Mapping)}
+    ruled = {
+        name: group for name, group in groups.items() if group is not None and isinstance(group, Mapping)
+    }
+    for action in ORDER:
+        for name, group in ruled.items():
+            for pattern in group.get(action) or ():
                 yield {"pattern": server_pattern(name, str(pattern)), "action": action}
 
 
