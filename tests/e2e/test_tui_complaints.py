@@ -83,7 +83,7 @@ def test_a_stream_neither_flickers_nor_touches_scrollback_selection_or_clipboard
         begun = len(screen.sent)
         screen.type("go on")
         screen.press("enter")
-        screen.wait("Paragraph 70")
+        screen.wait("Paragraph 74 of this reply.")  # the end of the first half: nothing else is drawn now
         screen.type("漢字 Ж")
         screen.wait(lambda: screen.cursor[1] == 2 + 6 and "> 漢字 Ж" in screen.lines[screen.cursor[0]])
         more.set()
