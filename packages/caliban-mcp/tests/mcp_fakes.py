@@ -58,4 +58,5 @@ class FakeClient:
 
     @asynccontextmanager
     async def opened(self, verdict: Any) -> Any:
+        self.changes = Changes()
         yield self

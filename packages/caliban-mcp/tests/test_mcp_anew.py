@@ -14,6 +14,7 @@ from caliban_mcp import Connector, ListCache, PinStore, ServerConfig, ServerFlee
 from caliban_mcp.status import ServerNews
 from caliban_mcp_client.errors import ConnectError
 from caliban_mcp_client.handler import DecliningHandler
+from caliban_mcp_client.news import Changes
 from caliban_mcp_client.values import ServerLost
 from caliban_process import Runner
 
@@ -42,6 +43,7 @@ class Place:
             if answer is None:
                 await anyio.sleep_forever()
             self.open_now += 1
+            answer.changes = Changes()  # those of the conversation before are closed
             try:
                 yield answer
             finally:

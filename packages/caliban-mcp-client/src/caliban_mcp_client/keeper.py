@@ -266,7 +266,8 @@ class Keeper:
                             said=lambda: program.said,
                             ended=lambda: program.ended,
                         )
-                    tasks.cancel_scope.cancel()
+                    if link.has_company:  # what attends the program ends with it
+                        tasks.cancel_scope.cancel()
             case HttpTarget():
                 if self._parts.http is None:
                     raise ConnectError(

@@ -107,9 +107,10 @@ class ProgramCarrier:
         await process.until(lambda: process.is_stdout_over or process.has_ended)
         if process.is_stdout_over:
             self._end_lines()
-        # Where it has ended somebody else may hold its output; where that is closed it may be about to end.
-        with anyio.move_on_after(_AFTER_EXIT_S):
-            await process.until(lambda: process.is_stdout_over and process.has_ended)
+        if not (process.is_stdout_over and process.has_ended):
+            # Where it has ended others may hold its output; where that is closed it may be about to end.
+            with anyio.move_on_after(_AFTER_EXIT_S):
+                await process.until(lambda: process.is_stdout_over and process.has_ended)
         if process.is_stdout_over:
             self._end_lines()
         self._receiver.end(

@@ -29,6 +29,8 @@ LEGACY_S: Final = 7 * 24 * 3600
 """So long an old way of speaking is remembered: a server that was brought up to date answers it still."""
 SILENT_S: Final = 24 * 3600
 """So long it is remembered that a server did not answer in time: no run waits for it again meanwhile."""
+RENEW_S: Final = 24 * 3600
+"""So old is what is remembered before it is written anew although nothing has changed."""
 DATED_S: Final = 7 * 24 * 3600
 """So old is a list that a run without a person waits a moment for a newer one: runs that always end before
 their servers have answered would offer it for ever."""
@@ -46,6 +48,11 @@ class CachedServer(Struct, frozen=True, kw_only=True):
     verdict: Verdict | None = None
     tools: tuple[McpTool, ...] = ()
     has_resources: bool = False
+
+    def is_told_again(self, entry: CachedServer) -> bool:
+        """Whether `entry` is no other one, and not so much later that it is to be written anew."""
+        same = msgspec.structs.replace(self, saved_at=entry.saved_at, asked_at=0.0) == entry
+        return same and entry.saved_at - self.saved_at < RENEW_S
 
 
 class ListCache:

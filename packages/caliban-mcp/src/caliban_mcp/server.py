@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
-import msgspec
 from anyio import lowlevel, to_thread
 
 from caliban_common.errors import CalibanError
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
     from caliban_mcp_client.content import CallResult, McpPrompt
 
 MAX_PROBLEMS: Final = 8
-RENEW_S: Final = 24 * 3600
-"""So old is what is remembered before it is written anew although nothing has changed."""
 CALM_LISTS: Final = 20
 """So many times a list is asked for at once where it changes; from then on at most once in a second."""
 
@@ -67,7 +64,7 @@ class RunServer:
         self._is_closing = False
         self._logins: object = None
         self._scope: anyio.CancelScope | None = None
-        self._stay: anyio.CancelScope | None = None
+        self._relisting: anyio.CancelScope | None = None
         self._known: tuple[CachedServer, JudgedTools] | None = None
         self._offered: JudgedTools | None = None
         self._prompts: tuple[McpClient, tuple[McpPrompt, ...]] | None = None
@@ -207,18 +204,19 @@ class RunServer:
         with anyio.CancelScope() as self._scope:
             try:
                 async with self._parts.connect(self._verdict) as client:
-                    with anyio.CancelScope() as self._stay:
-                        await self._begin(client)
-                        if not self._over.is_set():
-                            await self._follow(client)
+                    await self._begin(client)
+                    await self._follow(client)
             except CalibanError as error:
                 self._fail(error)
-        self._scope = self._stay = None
+        self._scope = None
 
     def _end(self) -> None:
         """End the conversation that there is: in order where it is connected, else at once."""
         self._over.set()
-        scope = self._scope if self.client is None else self._stay
+        scope = self._scope
+        if self.client is not None:
+            scope = self._relisting
+            self.client.changes.close()
         if scope is not None:
             scope.cancel()
 
@@ -289,20 +287,13 @@ class RunServer:
         )
         if client.problems:
             self._tell("problems", names=tuple(client.problems)[:MAX_PROBLEMS])
-        judged = self._judged_before(entry)
-        if judged is None:
+        if self._known is not None and self._known[0].is_told_again(entry):
+            judged = self._known[1]  # most runs need no file for it
+        else:
             judged = await self._judged_now(entry, instructions)
         if judged is not self._offered:  # most lists are those of last time
             self._offer(judged)
         self._tell_what_waits(judged)
-
-    def _judged_before(self, entry: CachedServer) -> JudgedTools | None:
-        """What is known of a list that is the one of last time: most runs need no file for it."""
-        if self._known is None:
-            return None
-        before, judged = self._known
-        same = msgspec.structs.replace(before, saved_at=entry.saved_at, asked_at=0.0) == entry
-        return judged if same and entry.saved_at - before.saved_at < RENEW_S else None
 
     async def _judged_now(self, entry: CachedServer, instructions: str) -> JudgedTools:
         """Keep a list that is another one, and judge it by what was let in."""
@@ -318,19 +309,16 @@ class RunServer:
     async def _follow(self, client: McpClient) -> None:
         count = 0
         async for change in client.changes:
+            if self._over.is_set():
+                return
             match change:
                 case ToolsChanged() | ServerRestarted():
                     self._is_stale, self._listed = True, LazyEvent()
                     self._prompts = None if isinstance(change, ServerRestarted) else self._prompts
                     count += 1
-                    if count > CALM_LISTS:
-                        await anyio.sleep(1)
-                    try:
-                        await self._list(client)
-                    except CalibanError as error:
-                        self._tell("problems", names=(error.message,))
-                    self._is_stale = False
-                    self._listed.set()
+                    with anyio.CancelScope() as self._relisting:
+                        await self._list_anew(client, 1 if count > CALM_LISTS else 0)
+                    self._relisting = None
                 case PromptsChanged():
                     self._prompts = None
                 case ServerLost(reason=reason):
@@ -340,6 +328,15 @@ class RunServer:
                     return
                 case _:
                     continue
+
+    async def _list_anew(self, client: McpClient, pause_s: float) -> None:
+        await anyio.sleep(pause_s)
+        try:
+            await self._list(client)
+        except CalibanError as error:
+            self._tell("problems", names=(error.message,))
+        self._is_stale = False
+        self._listed.set()
 
     def _judge(self, tools: Sequence[McpTool], instructions: str) -> JudgedTools:
         config = self.config

@@ -134,8 +134,15 @@ class Process:
         If it has ended by itself, what it left in its session is stopped. A process that moved to a session
         of its own is then a daemon that was wanted: the watchdog ends it with us.
         """
+        stopping = self._stopping(grace_s)
+        if stopping is not None:
+            await _stop(self, stopping)
+        self._is_stopped = True
+
+    def _stopping(self, grace_s: float | None = None) -> Stopping | None:
+        """How what is left is ended; `None` where nothing is."""
         if self._is_stopped:
-            return
+            return None
         traces = None
         if not self._has_exited or self._is_monitor:
             traces = Traces(marker=_marker(self._command), pipes=self._child.pipe_names())
@@ -147,15 +154,14 @@ class Process:
         others = find()
         if not (self._is_monitor and self._has_exited):  # those that its end takes along do not count
             self.stopped += len(others)
-        if others or not self._has_exited or not IS_LINUX:
-            stopping = Stopping(
-                others=others,
-                find=find,
-                grace_s=self._command.grace_s if grace_s is None else grace_s,
-                spares=self._is_monitor,
-            )
-            await _stop(self, stopping)
-        self._is_stopped = True
+        if not others and self._has_exited and IS_LINUX:
+            return None
+        return Stopping(
+            others=others,
+            find=find,
+            grace_s=self._command.grace_s if grace_s is None else grace_s,
+            spares=self._is_monitor,
+        )
 
     def begin(self, before: frozenset[int]) -> None:
         """Have its standard error, its end and what leaves it noticed, until it is closed.
@@ -254,12 +260,17 @@ class Process:
         await self.stop()
 
     async def finish(self) -> None:
-        """Stop and reap it, and give its pipes back; whatever came before."""
+        """Stop and reap it, and give its pipes back; whatever came before, and whoever cancels it."""
         try:
-            await self.stop()
+            stopping = self._stopping()
+            if stopping is not None:
+                with anyio.CancelScope(shield=True):
+                    await _stop(self, stopping)
+            self._is_stopped = True
             self._hand_over()
             if not self.has_exited:
-                with anyio.move_on_after(KILL_WAIT_S):  # what hangs in the kernel, nobody can end
+                # What hangs in the kernel, nobody can end.
+                with anyio.move_on_after(KILL_WAIT_S, shield=True):
                     await self.exited()
             self.exit_code = self._child.reap()
             if self._is_monitor and self._watchdog.orphans is not None:
@@ -320,8 +331,7 @@ async def opened(command: Command, watchdog: Watchdog, *, attended: bool = False
             raise errors.exceptions[0] from None
         raise
     finally:
-        with anyio.CancelScope(shield=True):
-            await process.finish()
+        await process.finish()
         watchdog.drop(process.pid)
 
 
