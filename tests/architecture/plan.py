@@ -136,7 +136,7 @@ HEAVY_AT_IMPORT: Mapping[str, tuple[str, ...]] = {
 LAZY_DOORS: Mapping[str, str] = {
     "caliban_permissions.readonly.judge": "ignore files are read where a search would find something",
     "caliban.__main__": "imports are made quick before there are any",
-    "caliban.import_cache": "what serves a module is loaded when that module is",
+    "caliban.import_cache": "what serves a module or writes the file is loaded for that",
     "caliban.entry": "looks at the arguments before it imports anything more",
     "caliban.about": "the version is told without the flags",
     "caliban.cli.help": "errors need more than help does",

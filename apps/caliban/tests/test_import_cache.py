@@ -298,3 +298,64 @@ def test_two_that_write_at_once_leave_one_whole_file(site: Site) -> None:
     assert [one.wait() for one in both] == [0] * 4
     assert site.run()[0] == 23
     assert [path.name for path in site.place.parent.iterdir() if path.name.startswith("start.pack.")] == []
+
+
+ODD = {
+    "__init__": "from odd import one\n",
+    "one": "import odd.two\nONE = 1\nfrom odd.two import SEEN\n",
+    "two": "import sys, odd.one\nSEEN = hasattr(sys.modules['odd.one'], 'ONE')\n",
+    "another": "import sys, types\nsys.modules[__name__] = types.SimpleNamespace(KIND='another')\n",
+    "moody": "import builtins\nif getattr(builtins, 'MOOD', 0): raise ValueError('not today')\nFINE = 1\n",
+    "hidden": "import sys, builtins\nif getattr(builtins, 'MOOD', 0): del sys.modules[__name__]\n",
+    "deep/__init__": "",
+    "deep/leaf": "from odd.deep import *\nLEAF = 1\n",
+}
+LOOKS = """\
+def attempt(line):
+    try:
+        exec(line)
+    except Exception as error:
+        return type(error).__name__, str(error)
+import builtins
+builtins.MOOD = {mood}
+{before}
+print(attempt('import odd.moody'), 'odd.moody' in sys.modules, hasattr(sys.modules['odd'], 'moody'))
+print(attempt('import odd.hidden'), 'odd.hidden' in sys.modules)
+builtins.MOOD = 0
+print(attempt('import odd.moody'), sys.modules['odd'].moody.FINE)
+import odd.another, odd.deep.leaf
+print(odd.another.KIND, odd.one.SEEN, odd.one.ONE, odd.deep.leaf.LEAF, odd.deep is sys.modules['odd.deep'])
+print(attempt('import odd.one.more'), attempt('import odd.nothing'), attempt('from odd import nothing'))
+specs = [getattr(module, '__spec__', None) for module in sys.modules.values()]
+print([spec.name for spec in specs if getattr(spec, '_initializing', False)])
+sys.modules['odd.deep.gone'] = None
+print(attempt('import odd.deep.gone'))
+{behind}
+"""
+THREAD = (
+    "import threading\nover = threading.Event()\nthread = threading.Thread(target=over.wait)\nthread.start()"
+)
+
+
+@pytest.mark.parametrize("before", ["", THREAD, "sys.meta_path.insert(0, sys.meta_path[-1])"])
+def test_odd_modules_are_loaded_as_the_interpreter_loads_them(site: Site, before: str) -> None:
+    for name, text in ODD.items():
+        path = site.folder / "odd" / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    behind = "over.set()" if before == THREAD else ""
+    site.run(LOOKS.format(mood=0, before="", behind=""))
+    site.place.rename(site.place.with_suffix(".kept"))
+    _, ordinary = site.run(LOOKS.format(mood=1, before=before, behind=behind), "-B")
+    site.place.with_suffix(".kept").rename(site.place)
+    count, words = site.run(LOOKS.format(mood=1, before=before, behind=behind))
+    assert (count, words) == (23, ordinary)
+    assert "('ValueError', 'not today') False False" in words and "another False 1 1 True" in words
+
+
+def test_who_wants_to_hear_of_imports_hears_of_all(site: Site) -> None:
+    site.run()
+    assert site.run("", "-v")[0] == 23
+    more = "seen = []\nsys.addaudithook(lambda event, _: event == 'import' and seen.append(_[0]))\n"
+    more += "import json.tool\nprint(seen)"
+    assert "'json.tool'" in site.run(more)[1] and "'json.tool'" in site.run(more)[1]

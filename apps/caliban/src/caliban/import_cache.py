@@ -9,6 +9,8 @@ See ADR 0042.
 
 from __future__ import annotations
 
+import _frozen_importlib
+import _thread
 import marshal
 import os
 import sys
@@ -20,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from types import CodeType, ModuleType
-    from typing import Protocol, TypeAlias
+    from typing import Any, Protocol, TypeAlias
 
     Entry: TypeAlias = tuple[str, str, str, bool, int, int, int, int]
     """Source, its folder, its `.pyc`, whether it is a package, time (ns), size, offset, length (bytes)."""
@@ -71,7 +73,6 @@ ASKED = frozenset({"__future__", "typing", "_collections_abc"})
 """Modules beside ours that almost every module takes names out of."""
 
 MAX_INDEX_BYTES = 8 << 20
-PYC_HEADER_BYTES = 16
 FEW_FILES = 64
 """With fewer open files allowed, none is spent on this."""
 
@@ -108,6 +109,7 @@ class ImportCache:
         self._elsewhere: frozenset[str] = frozenset()
         self._missed: set[str] = set()
         self._descriptor = -1
+        self._load_otherwise: Callable[..., ModuleType] = __import__
         self._kept: dict[str, Kept] = {}
 
     def install(self) -> None:
@@ -118,6 +120,10 @@ class ImportCache:
             self._entries = {}
         if self._entries:
             sys.meta_path.insert(0, self)
+            if not sys.flags.verbose:  # which tells of what is left out here
+                bootstrap: Any = _frozen_importlib
+                self._load_otherwise = bootstrap._find_and_load
+                bootstrap._find_and_load = self._load
             for name in ASKED.intersection(sys.modules):
                 if type(sys.modules[name]) is PLAIN and "__getattr__" not in vars(sys.modules[name]):
                     sys.modules[name].__class__ = QUICK
@@ -144,6 +150,41 @@ class ImportCache:
         if is_package:
             spec.submodule_search_locations = [folder]
         return spec
+
+    def _load(self, name: str, import_: Callable[[str], ModuleType]) -> ModuleType:
+        """What an import statement calls for a module that is not there: the shortest way to one of the file.
+
+        The interpreter's own way takes a lock for each module, asks every finder in turn and looks for each
+        attribute of the module: a third of the work. While there is one thread nobody needs the lock.
+        """
+        modules = sys.modules
+        if name in modules or name not in self._entries or _thread._count() or sys.meta_path[0] is not self:
+            return self._load_otherwise(name, import_)
+        parent, _, child = name.rpartition(".")
+        path = None
+        if parent:
+            if parent not in modules:
+                import_(parent)
+                if name in modules:
+                    return modules[name]
+            path = getattr(modules[parent], "__path__", None)
+        spec: Any = None if parent and path is None else self.find_spec(name, path)
+        if spec is None:
+            return self._load_otherwise(name, import_)
+        loader: CachedLoader = spec.loader
+        module = modules[name] = loader.create_module(spec)
+        spec._initializing = True
+        try:
+            loader.exec_module(module)
+            module = modules[name] = modules.pop(name)  # which it may have put in its own place
+        except BaseException:
+            modules.pop(name, None)
+            raise
+        finally:
+            spec._initializing = False
+        if parent:
+            setattr(modules[parent], child, module)
+        return module
 
     def serve(self, module: ModuleType) -> None:
         """Give a watched module what the file has of what it computes."""
@@ -197,9 +238,11 @@ class ImportCache:
 
     def _write(self, specs: Sequence[ModuleSpec]) -> None:
         """Everything that is loaded, and what the file had and nobody needed this time."""
-        entries: dict[str, tuple[tuple[str, str, str, bool, int, int], bytes]] = {}
+        from caliban.import_pack import Facts, compiled, packed
+
+        entries: dict[str, tuple[Facts, bytes]] = {}
         for spec in specs:
-            if (code := _compiled(spec)) is not None:
+            if (code := compiled(spec)) is not None:
                 entries[spec.name] = code
         for name, entry in self._entries.items():
             if name not in entries and name not in KINDS and _is_fresh(entry):
@@ -207,7 +250,7 @@ class ImportCache:
         for kind, kept in self._kept.items():
             if KINDS[kind] in entries:
                 entries[kind] = entries[KINDS[kind]][0], kept.packed()
-        index, codes = _packed(entries, self._others())
+        index, codes = packed(_key(), entries, self._others())
         temporary = f"{self._place}.{os.getpid()}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
         descriptor = os.open(temporary, flags, 0o644)
@@ -344,40 +387,3 @@ def _spec(module: ModuleType) -> ModuleSpec | None:
     if spec is None or not isinstance(spec.loader, SourceFileLoader) or spec.cached is None:
         return None
     return spec
-
-
-def _compiled(spec: ModuleSpec) -> tuple[tuple[str, str, str, bool, int, int], bytes] | None:
-    """What the file keeps of a module, from a `.pyc` that fits its source."""
-    source, pyc = spec.origin, spec.cached
-    if source is None or pyc is None:
-        return None
-    try:
-        status = os.stat(source)
-        with open(pyc, "rb") as file:
-            data = file.read()
-    except OSError:
-        return None
-    times = (int(status.st_mtime), status.st_size)
-    expected = MAGIC_NUMBER + b"".join((n & 0xFFFFFFFF).to_bytes(4, "little") for n in (0, *times))
-    if data[:PYC_HEADER_BYTES] != expected:
-        return None
-    folder = os.path.dirname(source)
-    is_package = spec.submodule_search_locations is not None
-    facts = (source, folder, pyc, is_package, status.st_mtime_ns, status.st_size)
-    return facts, data[PYC_HEADER_BYTES:]
-
-
-def _packed(
-    modules: dict[str, tuple[tuple[str, str, str, bool, int, int], bytes]], elsewhere: list[str]
-) -> tuple[bytes, list[bytes]]:
-    """The index, and the codes in the order in which they follow it; `elsewhere` are names of no code."""
-    base = 0
-    while True:
-        offset, entries = base, {}
-        for name, (facts, code) in modules.items():
-            entries[name] = (*facts, offset, len(code))
-            offset += len(code)
-        index = marshal.dumps((_key(), offset, entries, elsewhere))
-        if base == 16 + len(index):
-            return index, [code for _, code in modules.values()]
-        base = 16 + len(index)
