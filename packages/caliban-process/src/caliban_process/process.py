@@ -21,6 +21,8 @@ from caliban_process.watchdog import Watchdog
 KILL_WAIT_S = 2.0
 LOOK_S = 0.025
 """So long a look at orphans serves all programs that run: each of several servers would look by itself."""
+START_LOOK_S = 0.005
+"""So long it serves those that are started together."""
 
 
 class Process:
@@ -303,7 +305,8 @@ async def opened(command: Command, watchdog: Watchdog, *, attended: bool = False
     noticed by a task beside the block, or, where it is `attended`, by the block itself, which then is in
     `until` whenever that matters. Raises `NotStarted`.
     """
-    before = frozenset(orphan.pid for orphan in watchdog.orphans.look()) if watchdog.orphans else frozenset()
+    orphans = () if watchdog.orphans is None else watchdog.orphans.look(START_LOOK_S)
+    before = frozenset(orphan.pid for orphan in orphans)
     try:
         poller = current_poller()
     except OSError as error:

@@ -321,7 +321,9 @@ def build_rules(options: PermissionOptions, settings: Settings, *, trusted: bool
 
 def _scoped_rules(settings: Settings) -> dict[str, tuple[dict[str, Any], ...]]:
     """The rules of each scope, those of its servers among them."""
-    if not settings.get("mcp_servers"):
+    tables = [layer.get("mcp_servers") for layer in settings.layers.values()]
+    entries = [entry for table in tables if isinstance(table, Mapping) for entry in table.values()]
+    if not any(isinstance(entry, Mapping) and "permissions" in entry for entry in entries):
         return settings.rules_by_scope()
     from caliban.compose.servers.rules import with_server_rules
 

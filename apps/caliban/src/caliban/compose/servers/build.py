@@ -16,7 +16,6 @@ from caliban.cli.options import Options
 from caliban.compose.host import Host
 from caliban.compose.permissions import Permissions
 from caliban.compose.servers.handler import AskedHandler
-from caliban.compose.servers.lists import listed_problem
 from caliban.compose.servers.parts import AskedParts
 from caliban.compose.servers.written import servers_for
 from caliban.errors import ConfigError
@@ -251,9 +250,13 @@ def is_written(config: ServerConfig) -> bool:
 
 def unusable(config: ServerConfig, inputs: ServerInputs) -> str | None:
     """Why a server is not to be used, by lists of settings or by a rule that denies all of it; or `None`."""
-    problem = listed_problem(config, inputs.settings, _variables(inputs))
-    if problem is not None:
-        return problem
+    settings = inputs.settings
+    if settings.get("denied_mcp_servers") or settings.get("allowed_mcp_servers") is not None:
+        from caliban.compose.servers.lists import listed_problem
+
+        problem = listed_problem(config, settings, _variables(inputs))
+        if problem is not None:
+            return problem
     probe = ToolSpec(name=full_name(config.name, "0_any_tool"), description="", input_schema={})
     return None if inputs.permissions.offers(probe) else "a rule denies all of it"
 
