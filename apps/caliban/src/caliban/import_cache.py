@@ -274,7 +274,7 @@ class CachedLoader(SourceFileLoader):
     """Loads a module from the file; for all else (source, resources) it is the interpreter's own loader."""
 
     def __init__(self, name: str, path: str, descriptor: int, offset: int, length: int) -> None:
-        super().__init__(name, path)
+        self.name, self.path = name, path  # all that the one above does, which would be two calls
         self._descriptor, self._offset, self._length = descriptor, offset, length
         self.is_loaded: Callable[[ModuleType], None] | None = None
 
@@ -286,8 +286,8 @@ class CachedLoader(SourceFileLoader):
         """
         module = (PLAIN if self.name in DEFERRED else QUICK)(spec.name)
         names = vars(module)
-        names.update(__spec__=spec, __loader__=self, __package__=spec.parent)
-        names.update(__file__=spec.origin, __cached__=spec.cached)
+        names["__spec__"], names["__loader__"], names["__package__"] = spec, self, spec.parent
+        names["__file__"], names["__cached__"] = spec.origin, spec.cached
         if spec.submodule_search_locations is not None:
             names["__path__"] = spec.submodule_search_locations
         return module
