@@ -359,3 +359,21 @@ def test_who_wants_to_hear_of_imports_hears_of_all(site: Site) -> None:
     more = "seen = []\nsys.addaudithook(lambda event, _: event == 'import' and seen.append(_[0]))\n"
     more += "import json.tool\nprint(seen)"
     assert "'json.tool'" in site.run(more)[1] and "'json.tool'" in site.run(more)[1]
+
+
+def test_threads_that_import_one_module_wait_until_it_is_whole(site: Site) -> None:
+    site.write("m3", "__import__('time').sleep(0.05) or 1\nLATE = 1")
+    more = "import threading\nparts = [name for name in sys.modules if name.startswith('parts')]\n"
+    more += "for name in parts: del sys.modules[name]\n"
+    more += "seen, gate = [], threading.Barrier(8)\n"
+    more += "def take():\n    gate.wait()\n    from parts.m3 import LATE\n    seen.append(LATE)\n"
+    more += "threads = [threading.Thread(target=take) for _ in range(8)]\n"
+    more += "[thread.start() for thread in threads]\n[thread.join() for thread in threads]\n"
+    more += (
+        "from importlib import _bootstrap\nprint(seen, type(sys.modules['parts.m3'].__loader__).__name__)\n"
+    )
+    more += "print(_bootstrap._find_and_load.__qualname__)"
+    site.run()
+    count, words = site.run(more)
+    assert count == 23
+    assert words.endswith(f"{[1] * 8} CachedLoader\nImportCache._load\n")

@@ -21,6 +21,7 @@ from _imp import source_hash
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from types import CodeType, ModuleType
     from typing import Any, Protocol, TypeAlias
 
@@ -110,6 +111,7 @@ class ImportCache:
         self._missed: set[str] = set()
         self._descriptor = -1
         self._load_otherwise: Callable[..., ModuleType] = __import__
+        self._locked: Callable[[str], AbstractContextManager[None]]
         self._kept: dict[str, Kept] = {}
 
     def install(self) -> None:
@@ -122,7 +124,7 @@ class ImportCache:
             sys.meta_path.insert(0, self)
             if not sys.flags.verbose:  # which tells of what is left out here
                 bootstrap: Any = _frozen_importlib
-                self._load_otherwise = bootstrap._find_and_load
+                self._load_otherwise, self._locked = bootstrap._find_and_load, bootstrap._ModuleLockManager
                 bootstrap._find_and_load = self._load
             for name in ASKED.intersection(sys.modules):
                 if type(sys.modules[name]) is PLAIN and "__getattr__" not in vars(sys.modules[name]):
@@ -154,12 +156,20 @@ class ImportCache:
     def _load(self, name: str, import_: Callable[[str], ModuleType]) -> ModuleType:
         """What an import statement calls for a module that is not there: the shortest way to one of the file.
 
-        The interpreter's own way takes a lock for each module, asks every finder in turn and looks for each
-        attribute of the module: a third of the work. While there is one thread nobody needs the lock.
+        The interpreter's own asks every finder in turn and looks for each attribute of the module: a third of
+        the work. Its lock for each module is taken where there are threads, which may want the same one.
         """
         modules = sys.modules
-        if name in modules or name not in self._entries or _thread._count() or sys.meta_path[0] is not self:
-            return self._load_otherwise(name, import_)
+        if name not in modules and name in self._entries and sys.meta_path[0] is self:
+            if not _thread._count():
+                return self._load_unlocked(name, import_)
+            with self._locked(name):
+                if name not in modules:
+                    return self._load_unlocked(name, import_)
+        return self._load_otherwise(name, import_)
+
+    def _load_unlocked(self, name: str, import_: Callable[[str], ModuleType]) -> ModuleType:
+        modules = sys.modules
         parent, _, child = name.rpartition(".")
         path = None
         if parent:
