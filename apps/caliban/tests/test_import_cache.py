@@ -362,6 +362,8 @@ def test_who_wants_to_hear_of_imports_hears_of_all(site: Site) -> None:
 
 
 def test_threads_that_import_one_module_wait_until_it_is_whole(site: Site) -> None:
+    # No event says that the others stand in their import statements: they have this long to get there, and
+    # whoever does not wait there takes a module without the name.
     site.write("m3", "__import__('time').sleep(0.05) or 1\nLATE = 1")
     more = "import threading\nparts = [name for name in sys.modules if name.startswith('parts')]\n"
     more += "for name in parts: del sys.modules[name]\n"

@@ -73,10 +73,13 @@ async def test_one_who_waits_reads_for_all(lines: tuple[Poller, Line, Line]) -> 
 async def test_the_next_one_serves_when_the_first_leaves(lines: tuple[Poller, Line, Line]) -> None:
     poller, one, other = lines
     ended: list[str] = []
+    second = anyio.Event()
 
     async def wait(name: str, is_over: Callable[[], bool]) -> None:
         await poller.until(is_over)
         ended.append(name)
+        if name == "second":
+            second.set()
 
     async with anyio.create_task_group() as group:
         group.start_soon(wait, "first", one.has(b"a"))
@@ -87,8 +90,7 @@ async def test_the_next_one_serves_when_the_first_leaves(lines: tuple[Poller, Li
         os.write(one.writing, b"a")
         await anyio.wait_all_tasks_blocked()
         os.write(other.writing, b"b")
-        while len(ended) < 2:
-            await anyio.sleep(0.001)
+        await second.wait()
         os.write(other.writing, b"c")
     assert ended == ["first", "second", "third"]
 

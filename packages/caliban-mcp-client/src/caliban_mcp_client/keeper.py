@@ -266,7 +266,7 @@ class Keeper:
                             said=lambda: program.said,
                             ended=lambda: program.ended,
                         )
-                    if link.has_company:  # what attends the program ends with it
+                    if link.has_spawned:  # what attends the program ends with it
                         tasks.cancel_scope.cancel()
             case HttpTarget():
                 if self._parts.http is None:

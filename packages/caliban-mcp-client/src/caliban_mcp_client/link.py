@@ -50,7 +50,7 @@ class LinkParts(Struct, frozen=True, kw_only=True):
 class Link:
     """A conversation; a `Receiver` of its carrier. `ended` is set, with the `reason`, once it is over.
 
-    Until the handshake is over `version` is empty. With `has_company` something was done beside it.
+    Until the handshake is over `version` is empty. With `has_spawned` something was done beside it.
     """
 
     def __init__(self, parts: LinkParts) -> None:
@@ -60,7 +60,7 @@ class Link:
         self._in_flight = InFlight(self.note)
         self._inbound = Inbound(self, parts.options, parts.handler, parts.changes)
         self._carrier: Carrier | None = None
-        self.has_company: bool = False
+        self.has_spawned: bool = False
         self.version: str = ""
         self.is_modern: bool = False
         self.ended: LazyEvent = LazyEvent()
@@ -81,7 +81,7 @@ class Link:
     def spawn(self, work: Callable[..., Coroutine[Any, Any, None]], *values: Any) -> None:
         """Do `work` beside the conversation; nothing once it is over."""
         if self._tasks is not None and not self.ended.is_set():
-            self.has_company = True
+            self.has_spawned = True
             self._tasks.start_soon(work, *values)
 
     def agree(self, version: str, *, is_modern: bool) -> None:

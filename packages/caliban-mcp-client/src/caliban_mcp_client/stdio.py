@@ -80,7 +80,7 @@ class ProgramCarrier:
     @property
     def has_exited(self) -> bool:
         """Whether the program has ended by itself, while somebody was looking."""
-        return self._process.has_ended
+        return self._process.exit_noticed
 
     def agreed(self, version: str, *, is_modern: bool) -> None:
         """Nothing changes."""
@@ -104,17 +104,17 @@ class ProgramCarrier:
         """
         process = self._process
         process.take_stdout(self._read)
-        await process.until(lambda: process.is_stdout_over or process.has_ended)
+        await process.until(lambda: process.is_stdout_over or process.exit_noticed)
         if process.is_stdout_over:
             self._end_lines()
-        if not (process.is_stdout_over and process.has_ended):
+        if not (process.is_stdout_over and process.exit_noticed):
             # Where it has ended others may hold its output; where that is closed it may be about to end.
             with anyio.move_on_after(_AFTER_EXIT_S):
-                await process.until(lambda: process.is_stdout_over and process.has_ended)
+                await process.until(lambda: process.is_stdout_over and process.exit_noticed)
         if process.is_stdout_over:
             self._end_lines()
         self._receiver.end(
-            "the server has ended" if process.has_ended else "the server has closed its output"
+            "the server has ended" if process.exit_noticed else "the server has closed its output"
         )
         await process.until(lambda: False)
 

@@ -15,6 +15,7 @@ from caliban_process.command import Command
 from caliban_process.errors import InputClosed
 from caliban_process.output import Capture, CapturedOutput
 from caliban_process.poller import Poller, current_poller
+from caliban_process.pump import Pipe
 from caliban_process.tree import IS_LINUX, Entry, Traces, family, is_marked, limit_processes, signal_all
 from caliban_process.watchdog import Watchdog
 
@@ -80,11 +81,11 @@ class Process:
             raise InputClosed(f"{self._command.argv[0]} reads no input any more") from error
 
     def give_input(self, data: bytes) -> None:
-        """Write all of its input as it reads it, while somebody waits, and close that."""
+        """Write all of its input as it reads it, while somebody waits, and close it. Raises `NotStarted`."""
         self._input = memoryview(data)
         self._write_input()
         if self._child.stdin.is_open:
-            self._child.stdin.watch(self._poller, self._write_input, writes=True)
+            self._serve(self._child.stdin, self._write_input, writes=True)
 
     def end_input(self) -> None:
         """Close its standard input."""
@@ -101,10 +102,10 @@ class Process:
     def take_stdout(self, take: Callable[[bytes], object]) -> None:
         """Hand its standard output to `take` as it comes, instead of to `receive`, while somebody waits.
 
-        What `take` raises is raised by `until`.
+        What `take` raises is raised by `until`. Raises `NotStarted` where the system serves no more pipes.
         """
         self._take = take
-        self._child.stdout.watch(self._poller, self._read_stdout)
+        self._serve(self._child.stdout, self._read_stdout)
 
     async def until(self, is_over: Callable[[], bool]) -> None:
         """Wait until `is_over`, which may come of what is handed on, or of the end of the program."""
@@ -112,12 +113,8 @@ class Process:
         if self._failure is not None:
             raise self._failure
 
-    def look(self) -> None:
-        """Have all who wait see whether it is over: for those who change that in another way."""
-        self._poller.look()
-
     @property
-    def has_ended(self) -> bool:
+    def exit_noticed(self) -> bool:
         """Whether its end was noticed while somebody waited."""
         return self._has_exited
 
@@ -171,16 +168,10 @@ class Process:
         `before` are the orphans that were there when it was started. Raises `NotStarted`.
         """
         self._before = before
-        try:
-            self._watch()
-        except OSError as error:
-            raise not_started(self._command.argv[0], error) from error
-
-    def _watch(self) -> None:
         child, poller = self._child, self._poller
-        child.stderr.watch(poller, self._read_stderr)
+        self._serve(child.stderr, self._read_stderr)
         if child.handle.is_open:
-            child.handle.watch(poller, self._note_exit)
+            self._serve(child.handle, self._note_exit)
         else:
             self._exit_look = _ExitLook(child, self._note_exit, anyio.current_time())
             poller.add_timer(self._exit_look)
@@ -188,6 +179,12 @@ class Process:
         if orphans is not None and self._command.marker is not None:
             orphans.lookout.add(self._look_at_orphans, anyio.current_time())
             poller.add_timer(orphans.lookout)
+
+    def _serve(self, pipe: Pipe, ready: Callable[[], None], *, writes: bool = False) -> None:
+        try:
+            pipe.watch(self._poller, ready, writes=writes)
+        except OSError as error:
+            raise not_started(self._command.argv[0], error) from error
 
     def _close(self) -> None:
         """Give its pipes back, and have nothing of it noticed any more."""

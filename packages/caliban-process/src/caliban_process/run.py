@@ -91,7 +91,7 @@ async def _to_end(process: Process, command: Command, take: Callable[[bytes], bo
     process.take_stdout(receive)
     if command.stdin is not None:
         process.give_input(command.stdin)
-    await process.until(lambda: process.has_ended or is_enough())
+    await process.until(lambda: process.exit_noticed or is_enough())
     with anyio.move_on_after(PIPE_GRACE_S):
         await process.until(lambda: (process.is_stdout_over and process.is_stderr_over) or is_enough())
     return "enough" if is_enough() else "exited"

@@ -38,9 +38,7 @@ def _of_servers(tables: object) -> Iterator[dict[str, Any]]:
     if not isinstance(tables, Mapping):
         return
     groups = {name: table.get(GROUP) for name, table in tables.items() if isinstance(table, Mapping)}
-    ruled = {
-        name: group for name, group in groups.items() if group is not None and isinstance(group, Mapping)
-    }
+    ruled = {name: group for name, group in groups.items() if isinstance(group, Mapping)}
     for action in ORDER:
         for name, group in ruled.items():
             for pattern in group.get(action) or ():
