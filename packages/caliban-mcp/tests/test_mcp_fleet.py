@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,9 @@ from caliban_common.tool import ToolContext
 from caliban_mcp import ListCache, PinStore, ServerConfig, ServerFleet, ServerParts
 from caliban_mcp.status import ServerNews
 from caliban_mcp_client.content import CallResult
+from caliban_mcp_client.entries import tool_reader
 from caliban_mcp_client.errors import CallTimedOut, ConnectError
-from caliban_mcp_client.values import CallUpdate, ServerLost
+from caliban_mcp_client.values import CallUpdate, McpTool, ServerLost
 
 pytestmark = pytest.mark.anyio
 CONTEXT = ToolContext(session_id="s", turn=0, tool_use_id="c")
@@ -127,6 +128,25 @@ async def test_a_change_is_held_back_and_told_once(desk: Desk) -> None:
         with anyio.fail_after(20):
             while names(fleet) != ["mcp__desk__b"]:
                 await anyio.sleep(0.01)
+    assert [(one.kind, one.names) for one in desk.news] == [("tools_held", ("a",))]
+
+
+@pytest.mark.parametrize("now", [True, 1.0, "1"])
+async def test_what_python_takes_for_the_same_is_held_back_too(desk: Desk, now: object) -> None:
+    def listed(value: object) -> McpTool:
+        schema = {"type": "object", "properties": {"depth": {"default": value}}}
+        return tool("a", inputSchema=schema)
+
+    class Reading(FakeClient):
+        async def list_tools(self, known: Sequence[McpTool] = ()) -> tuple[McpTool, ...]:
+            read = tool_reader(known)
+            return tuple(read(one.raw, str) for one in self.tools)  # type: ignore[misc, arg-type]
+
+    for value, is_offered in ((1, True), (1, True), (now, False), (1, True)):
+        fleet = desk.fleet(desk=Reading(listed(value)))
+        async with fleet.opened():
+            await settled(fleet)
+            assert bool(names(fleet)) is is_offered
     assert [(one.kind, one.names) for one in desk.news] == [("tools_held", ("a",))]
 
 

@@ -14,7 +14,8 @@ from mcp_fakes import tool
 
 from caliban_mcp import CachedServer, ListCache, PinStore, PinsUnusable, ServerPins
 from caliban_mcp.cache import LEGACY_S, SILENT_S, cache_key
-from caliban_mcp.definition import definition_digest, definition_of, is_same
+from caliban_mcp.definition import definition_digest, definition_of
+from caliban_mcp_client.entries import is_same_entry
 from caliban_mcp_client.target import Verdict
 from caliban_mcp_client.values import ServerInfo
 
@@ -166,5 +167,5 @@ def test_the_key_depends_on_everything_and_on_no_order() -> None:
     ],
 )
 def test_definitions_are_the_same_where_their_digests_are(one, other, same):
-    assert is_same(one, other) is same
+    assert is_same_entry(one, other) is same
     assert (definition_digest(one) == definition_digest(other)) is same

@@ -100,7 +100,7 @@ class ProgramCarrier:
     async def attend(self) -> None:
         """Hand on what it prints, until nobody can print any more, it has ended, or a line is far too long.
 
-        What happens to it is noticed from then on too, until this is cancelled.
+        What happens to it is noticed from then on too, until it is closed or this is cancelled.
         """
         process = self._process
         process.take_stdout(self._read)

@@ -18,7 +18,7 @@ from msgspec import Struct
 from caliban_common.digest import sha256
 from caliban_common.errors import CalibanError
 from caliban_common.files import ensure_private_dir, read_regular, write_atomic
-from caliban_mcp_client.entries import read_tool
+from caliban_mcp_client.entries import is_same_entry, read_tool
 from caliban_mcp_client.target import Verdict
 from caliban_mcp_client.values import McpTool, ServerInfo
 
@@ -51,8 +51,13 @@ class CachedServer(Struct, frozen=True, kw_only=True):
 
     def is_told_again(self, entry: CachedServer) -> bool:
         """Whether `entry` is no other one, and not so much later that it is to be written anew."""
-        same = msgspec.structs.replace(self, saved_at=entry.saved_at, asked_at=0.0) == entry
-        return same and entry.saved_at - self.saved_at < RENEW_S
+        if entry.saved_at - self.saved_at >= RENEW_S or len(self.tools) != len(entry.tools):
+            return False
+        tools = zip(self.tools, entry.tools, strict=True)
+        if not all(one is other or is_same_entry(one.raw, other.raw) for one, other in tools):
+            return False
+        before = msgspec.structs.replace(self, saved_at=entry.saved_at, asked_at=0.0, tools=entry.tools)
+        return before == entry
 
 
 class ListCache:

@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from caliban_common.digest import sha256
+from caliban_mcp_client.entries import is_same_entry
 from caliban_mcp_client.values import McpTool
 
 PINNED: Final = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
@@ -39,19 +40,9 @@ def has_digest(definition: Mapping[str, Any], digest: str) -> bool:
     return sha256(text).hexdigest() == digest or definition_digest(definition) == digest
 
 
-def is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether both have one digest: a start compares all tools, and this takes a tenth of the time."""
-    if one != other:
-        return False
-    try:  # 1 is 1.0 and true, and they are not the same text
-        return msgspec.json.encode(one, order="sorted") == msgspec.json.encode(other, order="sorted")
-    except (OverflowError, TypeError, ValueError):
-        return definition_digest(one) == definition_digest(other)
-
-
 def is_same_tool(one: McpTool, other: McpTool) -> bool:
     """Whether what is pinned of both is the same."""
-    return one is other or definition_of(one) == definition_of(other)
+    return one is other or is_same_entry(definition_of(one), definition_of(other))
 
 
 def definition_lines(definition: Mapping[str, Any]) -> list[str]:

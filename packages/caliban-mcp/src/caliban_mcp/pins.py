@@ -17,8 +17,9 @@ from msgspec.structs import replace
 
 from caliban_common.errors import CalibanError
 from caliban_common.files import ensure_private_dir, read_regular, write_atomic
-from caliban_mcp.definition import definition_digest, definition_of, has_digest, is_same
+from caliban_mcp.definition import definition_digest, definition_of, has_digest
 from caliban_mcp.errors import PinsUnusable
+from caliban_mcp_client.entries import is_same_entry
 from caliban_mcp_client.values import McpTool
 
 VERSION: Final = 1
@@ -207,7 +208,7 @@ def _judged(pins: ServerPins, listed: tuple[McpTool, ...], instructions: str) ->
         known = pins.tools.get(tool.name)
         if known is None:
             offered.append((tool, "new"))
-        elif is_same(known.definition, definition_of(tool)):
+        elif is_same_entry(known.definition, definition_of(tool)):
             offered.append((tool, "accepted"))
         else:
             held.append(tool)
